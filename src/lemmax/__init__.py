@@ -1,7 +1,94 @@
-"""lemmax: a symbolic-numeric proof assistant for the calculus behind machine-learning theory."""
+r"""lemmax: a symbolic-numeric proof assistant toolkit for the calculus behind machine-learning theory.
+
+The public names live here and are loaded when they are first used, so that importing lemmax
+costs little more than importing SymPy and NumPy.
+"""
 
 from __future__ import annotations
 
+import importlib
+from typing import Any
+
 from lemmax._version import __version__
 
-__all__ = ["__version__"]
+# public name -> (module, attribute)
+_PUBLIC: dict[str, tuple[str, str]] = {}
+
+
+def _export(module: str, *names: str, **renamed: str) -> None:
+    for name in names:
+        _PUBLIC[name] = (module, name)
+    for name, attribute in renamed.items():
+        _PUBLIC[name] = (module, attribute)
+
+
+_export(
+    "lemmax.errors", "LemmaxError", "InvalidArgument", "ShapeError", "NameClash", "MissingRule", "NonSmooth"
+)
+_export("lemmax.errors", "UnsupportedYet", "EvaluationError", "ReplayError", "DataError", "ToolMissing")
+_export("lemmax.expr.sizes", "size", "sizes")
+_export("lemmax.expr.tensor", "Tensor", "identifier")
+_export("lemmax.expr.nodes", "Input", "Lambda", "Apply", "Derivative")
+_export("lemmax.expr.relation", "Relation")
+_export(
+    "lemmax.expr.notation",
+    "tensor",
+    "tensor_from",
+    "index_sum",
+    "einsum",
+    "zeros",
+    "ones",
+    "full",
+    "causal_mask",
+)
+_export(
+    "lemmax.expr.linalg", "matmul", "permute", "trace", "diag", "eye", "outer", "dot", "inv", "det", "logdet"
+)
+_export(
+    "lemmax.expr.reductions", "sum", "mean", "sqnorm", "norm", "max", "min", "prod", "logsumexp", "softmax"
+)
+_export("lemmax.expr.reductions", "log_softmax")
+_export(
+    "lemmax.expr.functions", "exp", "log", "sqrt", "sign", "sin", "cos", "tan", "arcsin", "arccos", "arctan"
+)
+_export(
+    "lemmax.expr.functions",
+    "sinh",
+    "cosh",
+    "tanh",
+    "arcsinh",
+    "arccosh",
+    "arctanh",
+    "erf",
+    "maximum",
+    "minimum",
+)
+_export("lemmax.expr.functions", "where", abs="abs_", sigmoid="sigmoid_", softplus="softplus_", relu="relu_")
+_export("lemmax.expr.indexing", "concat", "stack", "merge", "split", "vec", "kron")
+_export("lemmax.expr.functionals", "rank", "sigma", "sigma_min", "spectral_norm", "nuclear_norm", "cond")
+_export("lemmax.expr.functionals", "lambda_min", "lambda_max", "hull_distance")
+_export("lemmax.calculus.gradient", "gradient")
+_export("lemmax.calculus.equality", "equal")
+_export("lemmax.derivation", "derive", "Derivation")
+_export("lemmax.interpret", "evaluate")
+_export("lemmax.typeset", "latex")
+_export("lemmax.codegen", "compile")
+_export("lemmax.statement", "Theorem", "Verdict", "Mutant", "Report")
+_export("lemmax.check", "check", "check_gradient")
+
+__all__ = ["__version__", "models", *sorted(_PUBLIC)]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "models":
+        return importlib.import_module("lemmax.models")
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'lemmax' has no attribute {name!r}")
+    module, attribute = _PUBLIC[name]
+    value = getattr(importlib.import_module(module), attribute)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,1 @@
+r"""The language: sizes, tensors as index lambdas over SymPy bodies, builders."""

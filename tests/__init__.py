@@ -1,0 +1,1 @@
+"""Tests of lemmax; folders mirror src, the others are named in CONTRIBUTING.md."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import re
+import subprocess
+import sys
 import tomllib
 
 import lemmax
@@ -62,6 +64,18 @@ def documentation(name: str) -> str:
         return value.__doc__ or ""
     assert type(value).__module__.startswith("lemmax"), f"{name} is a bare {type(value).__name__}"
     return type(value).__doc__ or ""
+
+
+def test_no_module_hides_a_public_name_of_its_own_name() -> None:
+    """After ``import lemmax.check`` the name ``lemmax.check`` must still be the function."""
+    package = ROOT / "src" / "lemmax"
+    twins = [
+        name for name in lemmax.__all__ if (package / name).is_dir() or (package / f"{name}.py").is_file()
+    ]
+    for name in sorted(set(twins) - {"models"}):
+        code = f"import lemmax.{name}, lemmax; assert callable(lemmax.{name}), lemmax.{name}"
+        run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        assert run.returncode == 0, run.stderr
 
 
 def test_package_is_typed_and_ships_the_theorems() -> None:

@@ -1,0 +1,125 @@
+r"""Flattening: unnamed products and plain sums are inlined into their users.
+
+What is left are sums of products over named tensors, inputs, applications of functions and
+unnamed tensors that are no products (entrywise functions, sums inside products).  Values do
+not change.  ``X @ WQ @ (X @ WK).mT / sqrt(d)`` becomes one sum of products of four tensors,
+which is how a paper writes it, and lets typesetting and code choose their own grouping.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import sympy as sp
+
+from lemmax.calculus.canonical import collect
+from lemmax.calculus.terms import contract_deltas, entry_tensor, indices_of, is_monomial, open_lambda, split_factors
+from lemmax.expr.graph import topological_order
+from lemmax.expr.nodes import Lambda, Term
+from lemmax.expr.tensor import Tensor
+
+_MOST_FACTORS = 12  # products of more factors are kept apart: repeated squaring would grow without bound
+
+
+def flatten(roots: Sequence[Tensor], keep: Collection[Tensor] = ()) -> list[Tensor]:
+    """Return ``roots`` with unnamed products and plain sums inlined into their users.
+
+    Args:
+        roots: expressions; shared parts stay shared.
+        keep: tensors that are not to be inlined although they have no name.
+    """
+    kept = {t.digest for t in keep}
+    flat: dict[str, Tensor] = {}
+    for node in topological_order(*roots):
+        new = node
+        if isinstance(node, Lambda) and any(_may_inline(t, kept) for t in node.operands):
+            free = dict(zip(node.indices, node.shape, strict=True))
+            terms = [contract_deltas(t, free) for term in node.terms for t in _inline_all(term, flat, kept)]
+            new = Lambda(node.shape, node.indices, collect(terms), node.name)
+        flat[node.digest] = new.rebuild(*[flat.get(t.digest, t) for t in new.operands])
+    return [flat[root.digest] for root in roots]
+
+
+def _may_inline(t: Tensor | None, kept: set[str]) -> bool:
+    return isinstance(t, Lambda) and t.name is None and t.digest not in kept
+
+
+def _inline_all(term: Term, flat: dict[str, Tensor], kept: set[str]) -> list[Term]:
+    """Inline until nothing is left to inline."""
+    done: list[Term] = []
+    todo = [term]
+    while todo:
+        current = todo.pop()
+        step = _inline_one(current, flat, kept)
+        if step is None:
+            done.append(current)
+        else:
+            todo.extend(reversed(step))
+    return done
+
+
+def _inline_one(term: Term, flat: dict[str, Tensor], kept: set[str]) -> list[Term] | None:
+    factors = split_factors(term.expr)[1]
+    for factor in factors:
+        base, exponent = factor.as_base_exp()
+        t = entry_tensor(base)
+        if t is None:
+            if (inner := _inline_inside(factor, flat, kept)) is not None:
+                return [Term(term.bound, term.expr.xreplace({factor: inner}))]
+            continue
+        if not _may_inline(t, kept):
+            continue
+        # the flat form is inlined if it is a product; if it became a sum, the form it came from may be one
+        for form in (flat.get(t.digest, t), t):
+            assert isinstance(form, Lambda)
+            alone = exponent == 1 and len(factors) == 1 and not term.bound
+            if alone or _fits(form, exponent, len(factors)):
+                return _replace(term, factor, open_lambda(form, indices_of(base)), exponent)
+    return None
+
+
+def _fits(t: Lambda, exponent: sp.Expr, others: int) -> bool:
+    if not t.terms:
+        return True
+    if t.ndim == 0 and len(t.terms) == 1 and not t.terms[0].bound:
+        return True  # a scalar function of scalars, such as 1/sqrt(s)
+    for inner in t.terms:
+        if not is_monomial(inner.expr) or len(split_factors(inner.expr)[1]) + others - 1 > _MOST_FACTORS:
+            return False
+    if len(t.terms) > 1:
+        return bool(exponent == 1) and is_broadcast_sum(t)
+    return bool(exponent == 1 or (not t.terms[0].bound and exponent.is_Integer and exponent > 0))
+
+
+def is_broadcast_sum(t: Lambda) -> bool:
+    """Is ``t`` a sum in which every summand lacks one of the indices, such as ``q[k] - k[j]``?
+
+    Inside a product such a sum is multiplied out: it is no sum of matrices, so that grouping it
+    would leave a formula in indices; ``X + Y`` stays together.
+    """
+    free = set(t.indices)
+    return len(t.terms) > 1 and all(free - term.expr.atoms(sp.Symbol) for term in t.terms)
+
+
+def _replace(term: Term, factor: sp.Expr, inner: list[Term], exponent: sp.Expr) -> list[Term]:
+    rest = sp.Mul(*[f for f in sp.Mul.make_args(term.expr) if f != factor])
+    return [Term(term.bound + t.bound, rest * t.expr**exponent) for t in inner]
+
+
+def _inline_inside(factor: sp.Expr, flat: dict[str, Tensor], kept: set[str]) -> sp.Expr | None:
+    """Inline, inside functions, what is a monomial without sums: transposes, broadcasts, scalings."""
+    swap: dict[sp.Basic, sp.Basic] = {}
+    entries = [e for e in factor.atoms(sp.Indexed, sp.Symbol) if entry_tensor(e) is not None]
+    for entry in sorted(entries, key=str):
+        t = entry_tensor(entry)
+        if t is None or not _may_inline(t, kept):
+            continue
+        t = flat.get(t.digest, t)
+        assert isinstance(t, Lambda)
+        if len(t.terms) != 1 or t.terms[0].bound:
+            continue
+        if isinstance(entry, sp.Symbol) and t.ndim:
+            continue  # the label inside an Indexed
+        if is_monomial(t.terms[0].expr):
+            swap[entry] = open_lambda(t, indices_of(entry))[0].expr
+    return factor.xreplace(swap) if swap else None

@@ -1,0 +1,120 @@
+r"""Local partial derivatives: of the definition of one tensor in one of its operands.
+
+For an index lambda they are ``sympy.diff`` of the body in an entry, with Kronecker deltas
+that say which entry; each different entry of the operand is one summand (product rule).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import sympy as sp
+
+from lemmax.calculus.canonical import expand_terms
+from lemmax.calculus.terms import entries_of, entry_tensor, indices_of
+from lemmax.errors import InvalidArgument, MissingRule, NonSmooth
+from lemmax.expr.functions import relu, sigmoid, softplus, step
+from lemmax.expr.indices import fresh
+from lemmax.expr.nodes import Lambda, Term
+from lemmax.expr.tensor import Tensor, TensorSymbol
+
+Smoothness = Literal["raise", "subgradient"]
+
+_KINKS = (sp.Abs, sp.sign, sp.Max, sp.Min, relu, step, sp.floor, sp.ceiling, sp.Heaviside)
+_KNOWN = (sigmoid, softplus, relu, step)
+
+
+@dataclass(frozen=True, slots=True)
+class LocalPartial:
+    """The terms of ``d U[u] / d V[v]`` with the indices they are written in.
+
+    Attributes:
+        rows: indices u of U.
+        columns: indices v of V.
+        terms: summands, with deltas where an index is tied.
+        rule: name of the rule of differentiation.
+    """
+
+    rows: tuple[sp.Symbol, ...]
+    columns: tuple[sp.Symbol, ...]
+    terms: tuple[Term, ...]
+    rule: str
+
+
+def check_policy(nonsmooth: str) -> None:
+    """Check the policy for kinks.
+
+    Raises:
+        InvalidArgument: it is neither ``raise`` nor ``subgradient``.
+    """
+    if nonsmooth not in ("raise", "subgradient"):
+        raise InvalidArgument(f"nonsmooth={nonsmooth!r}: expected 'raise' or 'subgradient'.")
+
+
+def local_partial(of: Lambda, wrt: Tensor, nonsmooth: Smoothness) -> LocalPartial:
+    """Differentiate the body of ``of`` in the entries of its operand ``wrt``.
+
+    Raises:
+        NonSmooth: a function with a kink is met and ``nonsmooth`` is ``raise``.
+        MissingRule: SymPy does not know the derivative of a function.
+    """
+    rows, columns = fresh(of.ndim), fresh(wrt.ndim)
+    terms: list[Term] = []
+    rules: set[str] = set()
+    for term in of.terms:
+        new = fresh(len(term.bound))
+        swap: dict[sp.Basic, sp.Basic] = dict(zip(of.indices, rows, strict=True))
+        swap.update({old: i for (old, _), i in zip(term.bound, new, strict=True)})
+        expr = term.expr.xreplace(swap)
+        bound = tuple((i, s) for i, (_, s) in zip(new, term.bound, strict=True))
+        for entry in entries_of(expr, wrt):
+            slope = differentiate(expr, entry, nonsmooth)
+            if isinstance(expr, sp.exp) and not term.bound and len(of.terms) == 1:
+                # the exponential is its own derivative: keep the name (S, not exp(A))
+                slope = sp.Mul(*[of.entry(*rows) if f == expr else f for f in sp.Mul.make_args(slope)])
+            rules.add(_rule_name(expr, entry, slope))
+            ties = [sp.KroneckerDelta(i, j) for i, j in zip(columns, indices_of(entry), strict=True)]
+            terms += [Term(bound, sp.Mul(part.expr, *ties)) for part in expand_terms(Term(bound, slope)) if part.expr != 0]
+    # the most telling rule names the step: a product of powers is differentiated by the product rule
+    order = ("elementwise_derivative", "power_rule", "product_rule", "linearity")
+    rule = next((r for r in order if r in rules), "linearity")
+    return LocalPartial(rows, columns, tuple(terms), rule)
+
+
+def differentiate(expr: sp.Expr, entry: sp.Expr, nonsmooth: Smoothness) -> sp.Expr:
+    """Return the derivative of a scalar body in one entry, all other entries fixed."""
+    assumptions = {"positive": True} if entry.is_positive else {"real": True}
+    x = sp.Dummy("x", **assumptions)
+    held = expr.xreplace({entry: x})
+    _check_smooth(held, x, entry, nonsmooth)
+    slope = sp.diff(held, x)
+    slope = slope.replace(sp.Heaviside, lambda z, *_: step(z)).replace(sp.DiracDelta, lambda *_: sp.S.Zero)
+    if slope.has(sp.Derivative, sp.Subs):
+        raise MissingRule(
+            f"the derivative of {expr} in {entry} is not known to SymPy: give the function an fdiff method, "
+            "or write it with functions that have one (lx.exp, lx.relu, ...)."
+        )
+    return slope.xreplace({x: entry})
+
+
+def _check_smooth(held: sp.Expr, x: sp.Symbol, entry: sp.Expr, nonsmooth: Smoothness) -> None:
+    kinks = sorted((f for f in held.atoms(*_KINKS) if x in f.free_symbols), key=str)
+    kinks += sorted((f for f in held.atoms(sp.Piecewise) if any(x in c.free_symbols for _, c in f.args)), key=str)
+    if kinks and nonsmooth == "raise":
+        of = entry_tensor(entry)
+        kink = f"{type(kinks[0]).__name__} of {of.label() if of is not None else entry}"
+        raise NonSmooth(
+            f"{kink} has a kink, so its derivative does not exist everywhere. Pass nonsmooth='subgradient' to get the "
+            "derivative away from kinks and one subgradient at them (relu'(0) = 0, sign(0) = 0)."
+        )
+
+
+def _rule_name(expr: sp.Expr, entry: sp.Expr, slope: sp.Expr) -> str:
+    symbol = entry.base.label if isinstance(entry, sp.Indexed) else entry
+    if symbol not in slope.atoms(TensorSymbol):
+        others = sp.Mul(*[f for f in sp.Mul.make_args(expr) if not f.has(entry)])
+        return "product_rule" if others.atoms(TensorSymbol) else "linearity"
+    if any(isinstance(f, sp.Function) and f.has(entry) for f in expr.atoms(sp.Function)):
+        return "elementwise_derivative"
+    return "power_rule" if any(p.has(entry) and p.base.has(entry) for p in expr.atoms(sp.Pow)) else "product_rule"

@@ -1,0 +1,1 @@
+r"""All mathematics as tables of named records."""

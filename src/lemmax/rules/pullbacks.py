@@ -1,0 +1,200 @@
+r"""Derivatives of functions that have no body in index notation, as a table of pullbacks.
+
+For ``Y = f(X_1, ..., X_p)`` and the adjoint :math:`\bar Y = \partial L / \partial Y` a pullback
+returns the contribution :math:`\bar X_q` of this use to the adjoint of one operand.  Each rule is
+written with the public builders; each is tested against complex steps and mpmath.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import sympy as sp
+
+from lemmax.expr import arithmetic, functions, indexing, linalg, reductions
+from lemmax.expr.nodes import Apply
+from lemmax.expr.tensor import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Pullback:
+    r"""How the adjoint of a function's value becomes the adjoint of an operand.
+
+    Attributes:
+        name: name of the rule, the justification in a derivation.
+        function: the function it belongs to, a key of ``Apply``.
+        apply: ``(node, bar, slot) -> contribution`` to the adjoint of operand ``slot``.
+        statement: LaTeX of the rule.
+        conditions: where it holds.
+        reference: source.
+        smooth: whether the function is differentiable everywhere in its domain; if not, the
+            rule gives one subgradient and is used only where that was asked for.
+    """
+
+    name: str
+    function: str
+    apply: Callable[[Apply, Tensor, int], Tensor]
+    statement: str
+    conditions: str
+    reference: str
+    smooth: bool = True
+
+
+def axes_of(node: Apply) -> tuple[int, ...]:
+    """Return the axes over which a reduction runs."""
+    axes = node.param("axes")
+    assert isinstance(axes, tuple)
+    return axes  # type: ignore[return-value]
+
+
+def axis_of(node: Apply) -> int:
+    """Return the axis of a function that has one."""
+    axis = node.param("axis")
+    assert isinstance(axis, int)
+    return axis
+
+
+def restore_axes(node: Apply, t: Tensor) -> Tensor:
+    """Give a reduced tensor its reduced axes back, with size 1, so that it broadcasts."""
+    if node.param("keepdims"):
+        return t
+    axes = axes_of(node)
+    key = tuple(None if p in axes else slice(None) for p in range(node.operands[0].ndim))
+    result = indexing.getitem(t, key) if t.ndim else indexing.getitem(t, (None,) * len(axes))
+    assert isinstance(result, Tensor)
+    return result
+
+
+def pull_softmax(node: Apply, bar: Tensor, slot: int) -> Tensor:
+    """Return the softmax Jacobian at the node applied to ``bar`` (it is symmetric)."""
+    return Apply("softmax_pullback", (node, bar), node.shape, node.params)
+
+
+def pull_softmax_pullback(node: Apply, bar: Tensor, slot: int) -> Tensor:
+    """Differentiate ``S * G - S * sum(S * G)`` in S (slot 0) or in G (slot 1)."""
+    s, g = node.operands
+    if slot == 1:
+        return Apply("softmax_pullback", (s, bar), node.shape, node.params)
+    axis = axis_of(node)
+    inner = reductions.sum(s * g, axis=axis, keepdims=True)
+    return bar * g - bar * inner - g * reductions.sum(bar * s, axis=axis, keepdims=True)
+
+
+def pull_logsumexp(node: Apply, bar: Tensor, slot: int) -> Tensor:
+    """Return softmax weights times the adjoint."""
+    (t,) = node.operands
+    axes = axes_of(node)
+    if len(axes) == 1:
+        return reductions.softmax(t, axis=axes[0]) * restore_axes(node, bar)
+    weights = functions.exp(t - restore_axes(node, node))
+    assert isinstance(weights, Tensor)
+    return weights * restore_axes(node, bar)
+
+
+def pull_extremum(node: Apply, bar: Tensor, slot: int) -> Tensor:
+    """Send the adjoint to the first entry at which the maximum (minimum) is attained."""
+    (t,) = node.operands
+    mask = Apply(f"arg{node.function}_mask", (t,), t.shape, {"axes": axes_of(node)})
+    return mask * restore_axes(node, bar)
+
+
+def pull_mask(node: Apply, bar: Tensor, slot: int) -> Tensor:
+    """Return zero: the mask of an argmax is locally constant."""
+    return arithmetic.multiply(0, node.operands[0])
+
+
+def pull_inv(node: Apply, bar: Tensor, slot: int) -> Tensor:
+    r"""Return :math:`-A^{-T} \bar Y A^{-T}`."""
+    return -(node.mT @ bar @ node.mT)
+
+
+def _over_matrices(scalar: Tensor) -> Tensor:
+    key = (*(slice(None),) * scalar.ndim, None, None)
+    result = indexing.getitem(scalar, key)
+    assert isinstance(result, Tensor)
+    return result
+
+
+def pull_det(node: Apply, bar: Tensor, slot: int) -> Tensor:
+    r"""Return :math:`\bar y \det(A) A^{-T}` (Jacobi), for invertible A."""
+    return _over_matrices(bar * node) * linalg.inv(node.operands[0]).mT
+
+
+def pull_logdet(node: Apply, bar: Tensor, slot: int) -> Tensor:
+    r"""Return :math:`\bar y A^{-T}`."""
+    return _over_matrices(bar) * linalg.inv(node.operands[0]).mT
+
+
+def pull_concat(node: Apply, bar: Tensor, slot: int) -> Tensor:
+    """Return the block of the adjoint that belongs to the operand."""
+    axis = axis_of(node)
+    start = sp.expand(sp.Add(*[t.shape[axis] for t in node.operands[:slot]]))
+    starts = tuple(start if p == axis else sp.S.Zero for p in range(node.ndim))
+    return Apply("slice", (bar,), node.operands[slot].shape, {"starts": starts})
+
+
+def pull_slice(node: Apply, bar: Tensor, slot: int) -> Tensor:
+    """Put the adjoint into zeros at the place of the slice."""
+    return Apply("place", (bar,), node.operands[0].shape, node.params)
+
+
+def pull_place(node: Apply, bar: Tensor, slot: int) -> Tensor:
+    """Cut the adjoint at the place where the operand was put."""
+    return Apply("slice", (bar,), node.operands[0].shape, node.params)
+
+
+def pull_merge(node: Apply, bar: Tensor, slot: int) -> Tensor:
+    """Split the merged axes again."""
+    return Apply("split", (bar,), node.operands[0].shape, node.params)
+
+
+def pull_split(node: Apply, bar: Tensor, slot: int) -> Tensor:
+    """Merge the axes again."""
+    return Apply("merge", (bar,), node.operands[0].shape, node.params)
+
+
+_COOKBOOK = "Petersen, Pedersen, The Matrix Cookbook (2012)"
+
+PULLBACKS: dict[str, Pullback] = {
+    rule.function: rule
+    for rule in (
+        Pullback(
+            "softmax_jacobian", "softmax", pull_softmax,
+            r"\bar A = S \odot \bar S - \operatorname{Diag}((S \odot \bar S) \mathbf 1)\, S", "finite logits or -inf, one finite per row",
+            "d s_j = s_j (d a_j - sum_l s_l d a_l)",
+        ),
+        Pullback(
+            "softmax_jacobian_again", "softmax_pullback", pull_softmax_pullback,
+            r"\bar G = J_S \bar Y, \quad \bar S = \bar Y \odot G - \bar Y \,(s^\top g) - G \,(s^\top \bar y)", "everywhere",
+            "product rule on S * G - S * sum(S * G)",
+        ),
+        Pullback(
+            "logsumexp", "logsumexp", pull_logsumexp,
+            r"\bar a = \bar y \,\operatorname{softmax}(a)", "one finite entry per reduced slice", "d lse(a) = sum_j s_j d a_j",
+        ),
+        Pullback(
+            "maximum", "max", pull_extremum,
+            r"\bar a = \bar y \, e_{\arg\max a}", "a unique maximum (else one subgradient)", "Danskin's theorem", smooth=False,
+        ),
+        Pullback(
+            "minimum", "min", pull_extremum,
+            r"\bar a = \bar y \, e_{\arg\min a}", "a unique minimum (else one supergradient)", "Danskin's theorem", smooth=False,
+        ),
+        Pullback(
+            "argmax_is_locally_constant", "argmax_mask", pull_mask, r"\bar a = 0", "a unique maximum", "locally constant", smooth=False,
+        ),
+        Pullback(
+            "argmin_is_locally_constant", "argmin_mask", pull_mask, r"\bar a = 0", "a unique minimum", "locally constant", smooth=False,
+        ),
+        Pullback("inverse", "inv", pull_inv, r"\bar A = -A^{-\top} \bar Y A^{-\top}", "A invertible", f"{_COOKBOOK}, eq. 40"),
+        Pullback("determinant", "det", pull_det, r"\bar A = \bar y \det(A) A^{-\top}", "A invertible", f"{_COOKBOOK}, eq. 49"),
+        Pullback("log_determinant", "logdet", pull_logdet, r"\bar A = \bar y A^{-\top}", "det A > 0", f"{_COOKBOOK}, eq. 57"),
+        Pullback("concatenation", "concat", pull_concat, r"\bar A_p = \text{block } p \text{ of } \bar Y", "always", "linear"),
+        Pullback("slice", "slice", pull_slice, r"\bar A = \bar Y \text{ in its place, } 0 \text{ elsewhere}", "always", "linear"),
+        Pullback("placement", "place", pull_place, r"\bar A = \text{slice of } \bar Y", "always", "linear"),
+        Pullback("merged_axes", "merge", pull_merge, r"\bar A = \operatorname{split}(\bar Y)", "always", "linear"),
+        Pullback("split_axes", "split", pull_split, r"\bar A = \operatorname{merge}(\bar Y)", "always", "linear"),
+    )
+}
+"""Pullbacks by function.  A new function is differentiable as soon as it has a row here."""

@@ -7,9 +7,12 @@ costs little more than importing SymPy and NumPy.
 from __future__ import annotations
 
 import importlib
+import sys
+from types import ModuleType
 from typing import Any
 
 from lemmax._version import __version__
+from lemmax.expr.display import register_printer
 
 # public name -> (module, attribute)
 _PUBLIC: dict[str, tuple[str, str]] = {}
@@ -88,6 +91,27 @@ def __getattr__(name: str) -> Any:
     value = getattr(importlib.import_module(module), attribute)
     globals()[name] = value
     return value
+
+
+def _latex_of(t: Any) -> str:
+    from lemmax.typeset import latex
+
+    return str(latex(t))
+
+
+register_printer(_latex_of)
+
+
+class _Package(ModuleType):
+    """The package: ``lx.check`` is the function and stays so when the module of that name is imported."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if isinstance(value, ModuleType) and name in _PUBLIC:
+            return  # the import system binds a submodule here; it stays reachable through sys.modules
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def __dir__() -> list[str]:

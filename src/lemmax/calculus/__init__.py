@@ -1,1 +1,1 @@
-r"""Engines that know no particular function: flattening, partial derivatives, the chain rule, normal forms."""
+r"""Engines that know no particular function: flattening, partials, chain rule, normal form."""

@@ -35,7 +35,9 @@ def canonical_term(term: Term) -> Term:
         refined = {i: _signature(i, factors, colour, sizes) for i in indices}
         ranked = {text: f"#{rank}" for rank, text in enumerate(sorted(set(refined.values())))}
         new = {i: ranked[refined[i]] for i in indices}
-        if len(set(new.values())) == len(set(colour.values())) and all(c.startswith("#") for c in colour.values()):
+        if len(set(new.values())) == len(set(colour.values())) and all(
+            c.startswith("#") for c in colour.values()
+        ):
             colour = new
             break
         colour = new
@@ -56,7 +58,9 @@ def _signature(
 def _break_ties(indices: list[sp.Symbol], expr: sp.Expr, colour: dict[sp.Symbol, str]) -> list[sp.Symbol]:
     classes = [
         list(group)
-        for _, group in itertools.groupby(sorted(indices, key=lambda i: int(colour[i][1:])), key=lambda i: colour[i])
+        for _, group in itertools.groupby(
+            sorted(indices, key=lambda i: int(colour[i][1:])), key=lambda i: colour[i]
+        )
     ]
     count = 1
     for group in classes:

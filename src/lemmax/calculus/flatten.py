@@ -13,7 +13,14 @@ from collections.abc import Collection, Sequence
 import sympy as sp
 
 from lemmax.calculus.canonical import collect
-from lemmax.calculus.terms import contract_deltas, entry_tensor, indices_of, is_monomial, open_lambda, split_factors
+from lemmax.calculus.terms import (
+    contract_deltas,
+    entry_tensor,
+    indices_of,
+    is_monomial,
+    open_lambda,
+    split_factors,
+)
 from lemmax.expr.graph import topological_order
 from lemmax.expr.nodes import Lambda, Term
 from lemmax.expr.tensor import Tensor

@@ -86,12 +86,16 @@ def gradient(
     >>> lx.latex(lx.gradient(lx.sqnorm(X @ W - Y) / 2, W))
     'X^\\top (X W - Y)'
     """
-    several = isinstance(wrt, tuple | list)
-    variables: tuple[Tensor, ...] = tuple(wrt) if several else (wrt,)  # type: ignore[arg-type]
+    variables = as_variables(wrt)
     sweep = reverse_sweep(f, variables, nonsmooth)
     found = flatten([sweep.adjoints[v.digest] for v in variables])
     gradients = tuple(_shaped(g, v) for g, v in zip(found, variables, strict=True))
-    return gradients if several else gradients[0]
+    return gradients[0] if isinstance(wrt, Tensor) else gradients
+
+
+def as_variables(wrt: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Return one or several variables as a tuple."""
+    return (wrt,) if isinstance(wrt, Tensor) else tuple(wrt)
 
 
 def _shaped(g: Tensor, variable: Tensor) -> Tensor:
@@ -126,7 +130,9 @@ def reverse_sweep(f: Tensor, variables: Sequence[Tensor], nonsmooth: Smoothness 
                     sweep.uses.setdefault(operand.digest, []).append(use)
     for v in variables:
         if v.digest not in sweep.adjoints:
-            sweep.adjoints[v.digest] = Lambda(v.shape, tuple(sp.Symbol(f"_z{p}", integer=True) for p in range(v.ndim)), ())
+            sweep.adjoints[v.digest] = Lambda(
+                v.shape, tuple(sp.Symbol(f"_z{p}", integer=True) for p in range(v.ndim)), ()
+            )
     return sweep
 
 
@@ -135,17 +141,21 @@ def _check_call(f: Tensor, variables: Sequence[Tensor]) -> None:
         raise InvalidArgument(f"gradient of {f!r}: expected a tensor expression.")
     if f.ndim:
         raise InvalidArgument(
-            f"gradient of {f.label()}: expected a scalar. Reduce it (lx.sum, lx.sqnorm), or differentiate one entry, f[0]."
+            f"gradient of {f.label()}: expected a scalar. Reduce it (lx.sum, lx.sqnorm), or differentiate one"
+            " entry, f[0]."
         )
     if not variables:
         raise InvalidArgument("gradient: no variable was given.")
     for v in variables:
         if not isinstance(v, Tensor):
-            raise InvalidArgument(f"gradient in {v!r}: expected an input or a named tensor of the expression.")
+            raise InvalidArgument(
+                f"gradient in {v!r}: expected an input or a named tensor of the expression."
+            )
         if isinstance(v, Input) and set(v.assumptions) - {"positive"}:
             raise UnsupportedYet(
-                f"gradient in {v.label()}, declared {', '.join(v.assumptions)}: its entries are not free, and which gradient "
-                "is meant is not settled. Declare the variable without the assumption for the gradient in free entries."
+                f"gradient in {v.label()}, declared {', '.join(v.assumptions)}: its entries are not free, and"
+                " which gradient is meant is not settled. Declare the variable without the assumption for"
+                " the gradient in free entries."
             )
 
 
@@ -161,30 +171,33 @@ def contributions(node: Tensor, operand: Tensor, bar: Tensor, nonsmooth: Smoothn
     if not isinstance(node, Apply) or node.function not in PULLBACKS:
         what = node.function if isinstance(node, Apply) else type(node).__name__
         raise MissingRule(
-            f"no rule for the derivative of {what!r} (met in {node.label()}): add a row to the table PULLBACKS in "
-            "lemmax/rules/pullbacks.py; functionals such as rank and singular values are not differentiable everywhere."
+            f"no rule for the derivative of {what!r} (met in {node.label()}): add a row to the table"
+            " PULLBACKS in lemmax/rules/pullbacks.py; functionals such as rank and singular values are not"
+            " differentiable everywhere."
         )
     rule = PULLBACKS[node.function]
     if not rule.smooth and nonsmooth == "raise":
         raise NonSmooth(
-            f"{node.function} in {node.label()} has kinks ({rule.conditions}). Pass nonsmooth='subgradient' for one subgradient."
+            f"{node.function} in {node.label()} has kinks ({rule.conditions}). Pass nonsmooth='subgradient'"
+            " for one subgradient."
         )
     slots = [p for p, t in enumerate(node.operands) if t == operand]
     return [Contribution(node, bar, None, rule.apply(node, bar, p), p, rule.name) for p in slots]
 
 
 def contribution_terms(use: Contribution, columns: tuple[sp.Symbol, ...]) -> list[Term]:
-    r"""Return :math:`\sum_u \bar U_u \partial U_u/\partial V_v` at indices v = ``columns``, deltas not yet contracted."""
+    r"""Return :math:`\sum_u \bar U_u \partial U_u/\partial V_v` at v = ``columns``, deltas not yet contracted."""
     if use.partial is None:
         assert use.pulled is not None
         return [Term((), use.pulled.entry(*columns))]
     swap = dict(zip(use.partial.columns, columns, strict=True))
     rows = tuple(zip(use.partial.rows, use.user.shape, strict=True))
-    weight = sp.S.One if _is_unit(use.bar) else use.bar.entry(*use.partial.rows)
+    weight = sp.S.One if is_unit(use.bar) else use.bar.entry(*use.partial.rows)
     return [Term(rows + t.bound, weight * t.expr.xreplace(swap)) for t in use.partial.terms]
 
 
-def _is_unit(bar: Tensor) -> bool:
+def is_unit(bar: Tensor) -> bool:
+    """Is the adjoint the number 1, that of the loss itself?"""
     return isinstance(bar, Lambda) and bar.ndim == 0 and bar.terms == (Term((), sp.S.One),)
 
 
@@ -198,7 +211,11 @@ def adjoint_of(node: Tensor, uses: Sequence[Contribution], named: bool) -> Tenso
     if alias is not None:
         total = alias
     if named and node.name is not None and total.name is None and isinstance(total, Lambda | Apply):
-        return total.named(adjoint_name(node.name)) if not (isinstance(total, Lambda) and not total.operands) else total
+        return (
+            total.named(adjoint_name(node.name))
+            if not (isinstance(total, Lambda) and not total.operands)
+            else total
+        )
     return total
 
 
@@ -215,5 +232,3 @@ def alias_of(t: Tensor) -> Tensor | None:
 def adjoint_name(name: str) -> str:
     r"""Return the name of an adjoint: ``S`` has ``\bar{S}``."""
     return rf"\bar{{{name}}}"
-
-

@@ -75,7 +75,11 @@ def local_partial(of: Lambda, wrt: Tensor, nonsmooth: Smoothness) -> LocalPartia
                 slope = sp.Mul(*[of.entry(*rows) if f == expr else f for f in sp.Mul.make_args(slope)])
             rules.add(_rule_name(expr, entry, slope))
             ties = [sp.KroneckerDelta(i, j) for i, j in zip(columns, indices_of(entry), strict=True)]
-            terms += [Term(bound, sp.Mul(part.expr, *ties)) for part in expand_terms(Term(bound, slope)) if part.expr != 0]
+            terms += [
+                Term(bound, sp.Mul(part.expr, *ties))
+                for part in expand_terms(Term(bound, slope))
+                if part.expr != 0
+            ]
     # the most telling rule names the step: a product of powers is differentiated by the product rule
     order = ("elementwise_derivative", "power_rule", "product_rule", "linearity")
     rule = next((r for r in order if r in rules), "linearity")
@@ -100,13 +104,15 @@ def differentiate(expr: sp.Expr, entry: sp.Expr, nonsmooth: Smoothness) -> sp.Ex
 
 def _check_smooth(held: sp.Expr, x: sp.Symbol, entry: sp.Expr, nonsmooth: Smoothness) -> None:
     kinks = sorted((f for f in held.atoms(*_KINKS) if x in f.free_symbols), key=str)
-    kinks += sorted((f for f in held.atoms(sp.Piecewise) if any(x in c.free_symbols for _, c in f.args)), key=str)
+    kinks += sorted(
+        (f for f in held.atoms(sp.Piecewise) if any(x in c.free_symbols for _, c in f.args)), key=str
+    )
     if kinks and nonsmooth == "raise":
         of = entry_tensor(entry)
         kink = f"{type(kinks[0]).__name__} of {of.label() if of is not None else entry}"
         raise NonSmooth(
-            f"{kink} has a kink, so its derivative does not exist everywhere. Pass nonsmooth='subgradient' to get the "
-            "derivative away from kinks and one subgradient at them (relu'(0) = 0, sign(0) = 0)."
+            f"{kink} has a kink, so its derivative does not exist everywhere. Pass nonsmooth='subgradient' to"
+            " get the derivative away from kinks and one subgradient at them (relu'(0) = 0, sign(0) = 0)."
         )
 
 
@@ -117,4 +123,8 @@ def _rule_name(expr: sp.Expr, entry: sp.Expr, slope: sp.Expr) -> str:
         return "product_rule" if others.atoms(TensorSymbol) else "linearity"
     if any(isinstance(f, sp.Function) and f.has(entry) for f in expr.atoms(sp.Function)):
         return "elementwise_derivative"
-    return "power_rule" if any(p.has(entry) and p.base.has(entry) for p in expr.atoms(sp.Pow)) else "product_rule"
+    return (
+        "power_rule"
+        if any(p.has(entry) and p.base.has(entry) for p in expr.atoms(sp.Pow))
+        else "product_rule"
+    )

@@ -24,7 +24,8 @@ def has_indices(expr: sp.Basic) -> bool:
 
 def split_factors(expr: sp.Expr) -> tuple[sp.Expr, list[sp.Expr]]:
     """Return ``(coefficient, factors)``: the coefficient holds neither entries nor indices."""
-    coefficient, factors = [], []
+    coefficient: list[sp.Expr] = []
+    factors: list[sp.Expr] = []
     for factor in sp.Mul.make_args(expr):
         (factors if has_entries(factor) or has_indices(factor) else coefficient).append(factor)
     return sp.Mul(*coefficient), factors

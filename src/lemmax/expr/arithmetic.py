@@ -23,8 +23,9 @@ def as_number(value: Scalar) -> sp.Expr:
         if hasattr(value, "shape") and getattr(value, "shape", None) == () and hasattr(value, "item"):
             return as_number(value.item())  # a NumPy scalar
         raise InvalidArgument(
-            f"{value!r} of type {type(value).__name__} cannot be combined with a tensor: expected a tensor, "
-            "a number or an expression in sizes. Arrays enter when an expression is evaluated; declare a lx.tensor for them."
+            f"{value!r} of type {type(value).__name__} cannot be combined with a tensor: expected a tensor, a"
+            " number or an expression in sizes. Arrays enter when an expression is evaluated; declare a"
+            " lx.tensor for them."
         )
     if isinstance(value, float):
         ratio = value.as_integer_ratio() if value == value and abs(value) != float("inf") else None
@@ -40,7 +41,8 @@ def as_number(value: Scalar) -> sp.Expr:
             continue
         if not symbol.is_integer:
             raise InvalidArgument(
-                f"the symbol {symbol} is neither a size nor a tensor: declare a scalar variable with lx.tensor({str(symbol)!r})."
+                f"the symbol {symbol} is neither a size nor a tensor: declare a scalar variable with"
+                f" lx.tensor({str(symbol)!r})."
             )
     return expr
 
@@ -71,8 +73,8 @@ def broadcast_shape(what: str, *operands: Tensor) -> tuple[Size, ...]:
                 continue
             if owner is not None and not same_size(chosen, t.shape[-back]):
                 raise ShapeError(
-                    f"{what}: sizes {chosen} and {t.shape[-back]} clash on axis {-back}: {owner.label()} and {t.label()}. "
-                    "Sizes must be equal, or 1; transpose, or add an axis with A[:, None]."
+                    f"{what}: sizes {chosen} and {t.shape[-back]} clash on axis {-back}: {owner.label()} and"
+                    f" {t.label()}. Sizes must be equal, or 1; transpose, or add an axis with A[:, None]."
                 )
             if owner is None:
                 chosen, owner = t.shape[-back], t

@@ -71,7 +71,8 @@ def hull_distance(points: Tensor, target: Tensor) -> Tensor:
     """
     if points.ndim < 3 or target.ndim < 1:
         raise InvalidArgument(
-            f"hull_distance: points need axes (..., H, n, m), target (..., m); got {points.label()}, {target.label()}."
+            f"hull_distance: points need axes (..., H, n, m), target (..., m); got {points.label()},"
+            f" {target.label()}."
         )
     if points.ndim - 3 != target.ndim - 1 or points.shape[:-3] + points.shape[-1:] != target.shape:
         raise ShapeError(f"hull_distance: points {points.label()} and target {target.label()} do not fit.")

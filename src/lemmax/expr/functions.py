@@ -122,7 +122,7 @@ _COMPARE: dict[str, type[sp.Rel]] = {"==": sp.Eq, ">=": sp.Ge, "<=": sp.Le, ">":
 
 
 def where(condition: Relation, a: Tensor | Scalar, b: Tensor | Scalar) -> Tensor:
-    """Return entries of ``a`` where the relation holds, else of ``b``; unselected entries have no influence."""
+    """Return entries of ``a`` where the relation holds, else of ``b``; others have no influence."""
 
     def choose(left: sp.Expr, right: sp.Expr, x: sp.Expr, y: sp.Expr) -> sp.Expr:
         return sp.Piecewise((x, _COMPARE[condition.op](left, right)), (y, True))

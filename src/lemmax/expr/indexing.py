@@ -15,7 +15,7 @@ from lemmax.expr.tensor import Tensor
 
 
 def getitem(t: Tensor, key: Any) -> Tensor | sp.Expr:
-    """Return ``t[key]``: a SymPy entry if an index is symbolic, else entries, slices and new axes as in NumPy.
+    """Return ``t[key]``: a SymPy entry if an index is symbolic, else entries, slices, new axes as in NumPy.
 
     Raises:
         InvalidArgument: too many indices, an index out of range, or a slice with a step.
@@ -132,18 +132,21 @@ def stack(tensors: list[Tensor] | tuple[Tensor, ...], axis: int = 0) -> Tensor:
         raise InvalidArgument(f"stack: axis {axis} does not exist in a result with {ndim} axes.")
     at = axis % ndim
     key = (*(slice(None),) * at, None)
-    return concat([getitem(t, key) for t in tensors], axis=at)  # type: ignore[misc]
+    return concat([getitem(t, key) for t in tensors], axis=at)
 
 
 def merge(t: Tensor, *groups: tuple[int, ...]) -> Tensor:
-    r"""Return ``t`` with groups of axes merged, row-major: ``merge(B, (0, 1), (2, 3))`` of shape (N, n, H, D) is (N n, H D).
+    r"""Return ``t`` with groups of axes merged, row-major.
+
+    ``merge(B, (0, 1), (2, 3))`` of a tensor of shape (N, n, H, D) has shape (N n, H D).
 
     Raises:
         InvalidArgument: the groups do not list all axes in order.
     """
     if [axis for group in groups for axis in group] != list(range(t.ndim)) or not all(groups):
         raise InvalidArgument(
-            f"merge: groups {groups} must list the axes 0..{t.ndim - 1} of {t.label()} once, in order; permute first."
+            f"merge: groups {groups} must list the axes 0..{t.ndim - 1} of {t.label()} once, in order;"
+            " permute first."
         )
     shape = tuple(product(tuple(t.shape[a] for a in group)) for group in groups)
     return Apply("merge", (t,), shape, {"groups": tuple(groups)})

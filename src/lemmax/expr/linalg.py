@@ -25,8 +25,8 @@ def matmul(a: Tensor, b: Tensor) -> Tensor:
     inner_a, inner_b = a.shape[-1], b.shape[-2] if b.ndim > 1 else b.shape[-1]
     if not same_size(inner_a, inner_b):
         raise ShapeError(
-            f"A @ B: inner sizes {inner_a} and {inner_b} differ: {a.label()} @ {b.label()}. "
-            "The last axis of A must have the size of the second last axis of B; is a transpose (.T, .mT) missing?"
+            f"A @ B: inner sizes {inner_a} and {inner_b} differ: {a.label()} @ {b.label()}. The last axis of"
+            " A must have the size of the second last axis of B; is a transpose (.T, .mT) missing?"
         )
     lead = broadcast_shape("A @ B, leading axes", _lead(a), _lead(b))
     k = bound_index(0)

@@ -30,7 +30,7 @@ def tensor(name: str, *shape: Size | int, **assumptions: bool) -> Input:
                 f"tensor {name!r}: {key}={value!r}: assumptions are given as {key}=True or left out."
             )
     flat = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple) else shape
-    return Input(name, tuple(as_size(s) for s in flat), tuple(assumptions))  # type: ignore[union-attr]
+    return Input(name, tuple(as_size(s) for s in flat), tuple(assumptions))
 
 
 def tensor_from(
@@ -58,7 +58,8 @@ def tensor_from(
             given = as_size(s)
             if i in ranges and not same_size(ranges[i], given):
                 raise ShapeError(
-                    f"tensor_from: an index is used on an axis of size {ranges[i]}, but its size is given as {given}."
+                    f"tensor_from: an index is used on an axis of size {ranges[i]}, but its size is given as"
+                    f" {given}."
                 )
             ranges[i] = given
     missing = [p for p, i in enumerate(indices) if i not in ranges]
@@ -97,7 +98,7 @@ def _as_expr(value: object) -> sp.Expr:
         if value.ndim:
             raise InvalidArgument(f"a body must be a scalar, got {value.label()}; index it: A[i, j].")
         return constant_of(value) if is_constant(value) else value.symbol
-    return as_number(value)  # type: ignore[arg-type]
+    return as_number(value)
 
 
 def index_ranges(expr: sp.Expr) -> dict[sp.Symbol, Size]:
@@ -175,7 +176,8 @@ def einsum(subscripts: str, *operands: Tensor) -> Tensor:
         or any(len(p) != t.ndim for p, t in zip(parts, operands, strict=False))
     ):
         raise InvalidArgument(
-            f"einsum {subscripts!r}: expected one group of letters per operand, one letter per axis, and an explicit '->'."
+            f"einsum {subscripts!r}: expected one group of letters per operand, one letter per axis, and an"
+            " explicit '->'."
         )
     letters = sorted(set(inputs.replace(",", "")))
     if len(set(output)) != len(output) or not set(output) <= set(letters):
@@ -187,7 +189,8 @@ def einsum(subscripts: str, *operands: Tensor) -> Tensor:
         for letter, s in zip(p, t.shape, strict=True):
             if not same_size(sizes.setdefault(letter, s), s):
                 raise ShapeError(
-                    f"einsum {subscripts!r}: letter {letter} has sizes {sizes[letter]} and {s} (in {t.label()})."
+                    f"einsum {subscripts!r}: letter {letter} has sizes {sizes[letter]} and {s} (in"
+                    f" {t.label()})."
                 )
     indices = free_indices(len(output))
     at = dict(zip(output, indices, strict=True))

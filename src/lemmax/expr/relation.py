@@ -35,8 +35,8 @@ class Relation:
     def __bool__(self) -> bool:
         """Refuse: whether a relation holds is found out by checking it."""
         raise InvalidArgument(
-            f"a relation ({self.lhs.label()} {self.op} {self.rhs.label()}) has no truth value before it is checked; "
-            "chained comparisons such as a <= b <= c must be written as two relations."
+            f"a relation ({self.lhs.label()} {self.op} {self.rhs.label()}) has no truth value before it is"
+            " checked; chained comparisons such as a <= b <= c must be written as two relations."
         )
 
 

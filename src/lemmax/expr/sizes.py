@@ -25,7 +25,7 @@ def size(name: str) -> sp.Symbol:
 
 
 def sizes(names: str) -> tuple[sp.Symbol, ...]:
-    """Return one symbolic size per word of ``names``: ``N, n = sizes("N n")``."""
+    """Return one symbolic size per word of ``names``, as in ``N, n = lx.sizes("N n")``."""
     words = names.replace(",", " ").split() if isinstance(names, str) else []
     if not words:
         raise InvalidArgument(f"sizes({names!r}): expected names separated by blanks, such as 'N n D'.")
@@ -55,12 +55,12 @@ def as_size(value: object) -> Size:
 
 def same_size(a: Size, b: Size) -> bool:
     """Are two sizes equal for all values of their symbols?"""
-    return a == b or sp.expand(a - b) == 0
+    return bool(a == b or sp.expand(a - b) == 0)
 
 
 def is_one(a: Size) -> bool:
     """Is the size the number 1?"""
-    return a == sp.S.One
+    return bool(a == sp.S.One)
 
 
 def product(items: tuple[Size, ...]) -> Size:

@@ -67,6 +67,7 @@ class Tensor:
     name: str | None
     operands: tuple[Tensor, ...]
     digest: str
+    _symbol: TensorSymbol | None
 
     def _finish(
         self, shape: tuple[Size, ...], name: str | None, operands: tuple[Tensor, ...], content: str
@@ -111,7 +112,8 @@ class Tensor:
         """The SymPy symbol that stands for this tensor in bodies."""
         if self._symbol is None:
             object.__setattr__(self, "_symbol", TensorSymbol(self))
-        return self._symbol  # type: ignore[no-any-return]
+        assert self._symbol is not None
+        return self._symbol
 
     def entry(self, *indices: sp.Expr | int) -> sp.Expr:
         """Return the entry at ``indices`` as a SymPy expression (the symbol itself for a scalar)."""
@@ -145,11 +147,11 @@ class Tensor:
         """Show name or kind with shape."""
         return f"<{self.label()}>"
 
-    def _repr_latex_(self) -> str:
+    def _repr_latex_(self) -> str | None:
         """LaTeX for notebooks, in display style."""
-        from lemmax.typeset import latex
+        from lemmax.expr import display
 
-        return rf"$\displaystyle {latex(self)}$"
+        return display.rich_latex(self)
 
     # -- arithmetic ----------------------------------------------------------------------
     def __add__(self, other: Tensor | Scalar) -> Tensor:
@@ -282,15 +284,16 @@ _NAME_PATTERN = re.compile(r"[A-Za-z\\][\w\\^{}(),*' +-]*\Z")
 
 
 def check_name(name: str) -> None:
-    """Check that ``name`` can be printed and turned into an identifier.
+    r"""Check that ``name`` can be printed and turned into an identifier.
 
     Raises:
-        InvalidArgument: the name is empty, or does not start with a letter (or ``\\`` for a
+        InvalidArgument: the name is empty, or does not start with a letter (or ``\`` for a
             LaTeX command), or holds characters that cannot be printed in a formula.
     """
     if not isinstance(name, str) or not _NAME_PATTERN.match(name) or name.count("{") != name.count("}"):
         raise InvalidArgument(
-            f"tensor name {name!r}: expected a letter followed by letters, digits, _ ^ {{ }}, such as 'W^Q' or 'x_1'."
+            f"tensor name {name!r}: expected a letter followed by letters, digits, _ ^ {{ }}, such as 'W^Q'"
+            " or 'x_1'."
         )
 
 

@@ -120,7 +120,24 @@ def attention(kernel: Kernel = "softmax", mask: Mask | None = None) -> Attention
     C = indexing.merge(linalg.permute(values, (0, 2, 1, 3)), (0, 1), (2, 3)).named("C")
     loss = reductions.sqnorm(R) / 2
     return AttentionModel(
-        kernel, mask, all_sizes, X, Y, WQ, WK, WV, WO, M, logits, S, B, C, heads, F.named("F"), R, loss.named("f")
+        kernel,
+        mask,
+        all_sizes,
+        X,
+        Y,
+        WQ,
+        WK,
+        WV,
+        WO,
+        M,
+        logits,
+        S,
+        B,
+        C,
+        heads,
+        F.named("F"),
+        R,
+        loss.named("f"),
     )
 
 

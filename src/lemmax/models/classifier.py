@@ -81,7 +81,8 @@ def attention_classifier(weights: Weights = "separate") -> ClassifierModel:
     """
     if weights not in ("separate", "combined", "diagonal"):
         raise InvalidArgument(
-            f"attention_classifier: unknown weights {weights!r}: expected 'separate', 'combined' or 'diagonal'."
+            f"attention_classifier: unknown weights {weights!r}: expected 'separate', 'combined' or"
+            " 'diagonal'."
         )
     N, L, d, r = sizes("N L d r")
     X, Z = notation.tensor("X", N, L, d), notation.tensor("Z", N, d)

@@ -45,7 +45,7 @@ def axes_of(node: Apply) -> tuple[int, ...]:
     """Return the axes over which a reduction runs."""
     axes = node.param("axes")
     assert isinstance(axes, tuple)
-    return axes  # type: ignore[return-value]
+    return axes
 
 
 def axis_of(node: Apply) -> int:
@@ -160,41 +160,112 @@ PULLBACKS: dict[str, Pullback] = {
     rule.function: rule
     for rule in (
         Pullback(
-            "softmax_jacobian", "softmax", pull_softmax,
-            r"\bar A = S \odot \bar S - \operatorname{Diag}((S \odot \bar S) \mathbf 1)\, S", "finite logits or -inf, one finite per row",
+            "softmax_jacobian",
+            "softmax",
+            pull_softmax,
+            r"\bar A = S \odot \bar S - \operatorname{Diag}((S \odot \bar S) \mathbf 1)\, S",
+            "finite logits or -inf, one finite per row",
             "d s_j = s_j (d a_j - sum_l s_l d a_l)",
         ),
         Pullback(
-            "softmax_jacobian_again", "softmax_pullback", pull_softmax_pullback,
-            r"\bar G = J_S \bar Y, \quad \bar S = \bar Y \odot G - \bar Y \,(s^\top g) - G \,(s^\top \bar y)", "everywhere",
+            "softmax_jacobian_again",
+            "softmax_pullback",
+            pull_softmax_pullback,
+            r"\bar G = J_S \bar Y, \quad \bar S = \bar Y \odot G - \bar Y \,(s^\top g) - G \,(s^\top \bar y)",
+            "everywhere",
             "product rule on S * G - S * sum(S * G)",
         ),
         Pullback(
-            "logsumexp", "logsumexp", pull_logsumexp,
-            r"\bar a = \bar y \,\operatorname{softmax}(a)", "one finite entry per reduced slice", "d lse(a) = sum_j s_j d a_j",
+            "logsumexp",
+            "logsumexp",
+            pull_logsumexp,
+            r"\bar a = \bar y \,\operatorname{softmax}(a)",
+            "one finite entry per reduced slice",
+            "d lse(a) = sum_j s_j d a_j",
         ),
         Pullback(
-            "maximum", "max", pull_extremum,
-            r"\bar a = \bar y \, e_{\arg\max a}", "a unique maximum (else one subgradient)", "Danskin's theorem", smooth=False,
+            "maximum",
+            "max",
+            pull_extremum,
+            r"\bar a = \bar y \, e_{\arg\max a}",
+            "a unique maximum (else one subgradient)",
+            "Danskin's theorem",
+            smooth=False,
         ),
         Pullback(
-            "minimum", "min", pull_extremum,
-            r"\bar a = \bar y \, e_{\arg\min a}", "a unique minimum (else one supergradient)", "Danskin's theorem", smooth=False,
+            "minimum",
+            "min",
+            pull_extremum,
+            r"\bar a = \bar y \, e_{\arg\min a}",
+            "a unique minimum (else one supergradient)",
+            "Danskin's theorem",
+            smooth=False,
         ),
         Pullback(
-            "argmax_is_locally_constant", "argmax_mask", pull_mask, r"\bar a = 0", "a unique maximum", "locally constant", smooth=False,
+            "argmax_is_locally_constant",
+            "argmax_mask",
+            pull_mask,
+            r"\bar a = 0",
+            "a unique maximum",
+            "locally constant",
+            smooth=False,
         ),
         Pullback(
-            "argmin_is_locally_constant", "argmin_mask", pull_mask, r"\bar a = 0", "a unique minimum", "locally constant", smooth=False,
+            "argmin_is_locally_constant",
+            "argmin_mask",
+            pull_mask,
+            r"\bar a = 0",
+            "a unique minimum",
+            "locally constant",
+            smooth=False,
         ),
-        Pullback("inverse", "inv", pull_inv, r"\bar A = -A^{-\top} \bar Y A^{-\top}", "A invertible", f"{_COOKBOOK}, eq. 40"),
-        Pullback("determinant", "det", pull_det, r"\bar A = \bar y \det(A) A^{-\top}", "A invertible", f"{_COOKBOOK}, eq. 49"),
-        Pullback("log_determinant", "logdet", pull_logdet, r"\bar A = \bar y A^{-\top}", "det A > 0", f"{_COOKBOOK}, eq. 57"),
-        Pullback("concatenation", "concat", pull_concat, r"\bar A_p = \text{block } p \text{ of } \bar Y", "always", "linear"),
-        Pullback("slice", "slice", pull_slice, r"\bar A = \bar Y \text{ in its place, } 0 \text{ elsewhere}", "always", "linear"),
+        Pullback(
+            "inverse",
+            "inv",
+            pull_inv,
+            r"\bar A = -A^{-\top} \bar Y A^{-\top}",
+            "A invertible",
+            f"{_COOKBOOK}, eq. 40",
+        ),
+        Pullback(
+            "determinant",
+            "det",
+            pull_det,
+            r"\bar A = \bar y \det(A) A^{-\top}",
+            "A invertible",
+            f"{_COOKBOOK}, eq. 49",
+        ),
+        Pullback(
+            "log_determinant",
+            "logdet",
+            pull_logdet,
+            r"\bar A = \bar y A^{-\top}",
+            "det A > 0",
+            f"{_COOKBOOK}, eq. 57",
+        ),
+        Pullback(
+            "concatenation",
+            "concat",
+            pull_concat,
+            r"\bar A_p = \text{block } p \text{ of } \bar Y",
+            "always",
+            "linear",
+        ),
+        Pullback(
+            "slice",
+            "slice",
+            pull_slice,
+            r"\bar A = \bar Y \text{ in its place, } 0 \text{ elsewhere}",
+            "always",
+            "linear",
+        ),
         Pullback("placement", "place", pull_place, r"\bar A = \text{slice of } \bar Y", "always", "linear"),
-        Pullback("merged_axes", "merge", pull_merge, r"\bar A = \operatorname{split}(\bar Y)", "always", "linear"),
-        Pullback("split_axes", "split", pull_split, r"\bar A = \operatorname{merge}(\bar Y)", "always", "linear"),
+        Pullback(
+            "merged_axes", "merge", pull_merge, r"\bar A = \operatorname{split}(\bar Y)", "always", "linear"
+        ),
+        Pullback(
+            "split_axes", "split", pull_split, r"\bar A = \operatorname{merge}(\bar Y)", "always", "linear"
+        ),
     )
 }
 """Pullbacks by function.  A new function is differentiable as soon as it has a row here."""

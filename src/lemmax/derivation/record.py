@@ -1,0 +1,113 @@
+r"""The records: a step applies one rule at one place; a derivation is a list of steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from lemmax.calculus.partials import Smoothness
+from lemmax.expr.nodes import Derivative, Input
+from lemmax.expr.tensor import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step: ``before`` and ``after`` are equal by ``rule``.
+
+    Attributes:
+        rule: name of the rule, a key of ``derivation.rules.RULES``.
+        place: the tensor whose adjoint is worked on; for ``inline_definitions`` what is rewritten.
+        focus: the part of ``before`` that the rule acts on, if not all of it.
+        before: the expression before.
+        after: the expression after.
+    """
+
+    rule: str
+    place: Tensor
+    focus: Tensor | None
+    before: Tensor
+    after: Tensor
+
+    def __str__(self) -> str:
+        """Show rule, place and both sides, shortened."""
+        return f"{self.rule} at {self.place.label()}: {self.before.describe()}  =  {self.after.describe()}"
+
+
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    r"""How the gradients of a scalar were found.
+
+    Attributes:
+        f: the scalar as it was given.
+        variables: what it was differentiated in.
+        nonsmooth: the policy for kinks.
+        steps: all steps; the steps of one adjoint follow one another, each starts where the last ended.
+        results: the gradients, one per variable.
+    """
+
+    f: Tensor
+    variables: tuple[Tensor, ...]
+    nonsmooth: Smoothness
+    steps: tuple[Step, ...]
+    results: tuple[Tensor, ...] = field(default=())
+
+    @property
+    def result(self) -> Tensor:
+        """The gradient in the only (or first) variable."""
+        return self.results[0]
+
+    @property
+    def loss(self) -> Tensor:
+        """The scalar with unnamed products inlined, on which the sweep runs."""
+        return self.steps[0].after
+
+    def replay(self, seed: int = 0, instances: int = 2) -> Derivation:
+        """Check every step twice, by its rule and numerically; return self if all is well.
+
+        Raises:
+            ReplayError: a step was altered or removed, or a rule is wrong; the message names the step.
+        """
+        from lemmax.derivation.replay import replay
+
+        replay(self, seed=seed, instances=instances)
+        return self
+
+    def without(self, position: int) -> Derivation:
+        """Return the derivation without one step (its replay fails)."""
+        return replace(self, steps=self.steps[:position] + self.steps[position + 1 :])
+
+    def latex(self, notation: str = "matrix") -> str:
+        """Return a complete LaTeX document."""
+        from lemmax.derivation.export import derivation_document
+        from lemmax.typeset.document import render_document
+
+        return render_document(derivation_document(self, notation))
+
+    def fragment(self, notation: str = "matrix") -> str:
+        r"""Return LaTeX to ``\input`` into one's own paper."""
+        from lemmax.derivation.export import derivation_document
+        from lemmax.typeset.document import render_fragment
+
+        return render_fragment(derivation_document(self, notation))
+
+    def _repr_latex_(self) -> str:
+        from lemmax.typeset import latex
+
+        shown = [
+            rf"\frac{{\partial f}}{{\partial {latex(v)}}} = {latex(g, where=True)}"
+            for v, g in zip(self.variables, self.results, strict=True)
+        ]
+        return r"$\displaystyle " + r",\quad ".join(shown) + "$"
+
+    def __str__(self) -> str:
+        """Show the steps, numbered."""
+        return "\n".join(f"{number}. {step}" for number, step in enumerate(self.steps, 1))
+
+
+def is_input(t: Tensor) -> bool:
+    """Is the tensor a variable?"""
+    return isinstance(t, Input)
+
+
+def local(of: Tensor, wrt: Tensor) -> Derivative:
+    """Return the formal partial derivative of the definition of ``of`` in its operand ``wrt``."""
+    return Derivative(of, wrt, "local")

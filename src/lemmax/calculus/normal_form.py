@@ -1,0 +1,134 @@
+r"""The normal form: a sum of products with canonical dummies, all definitions written out.
+
+Two expressions with the same normal form are equal for all sizes and all values.  The
+converse does not hold: functions are atoms, known only through SymPy's own simplifications
+(such as exp(a) exp(b) = exp(a + b)).
+"""
+
+from __future__ import annotations
+
+import sympy as sp
+
+from lemmax.calculus.canonical import collect
+from lemmax.calculus.terms import (
+    contract_deltas,
+    entry_tensor,
+    indices_of,
+    open_lambda,
+    serialise,
+    split_factors,
+)
+from lemmax.expr.graph import topological_order
+from lemmax.expr.nodes import Apply, Derivative, Input, Lambda, Term
+from lemmax.expr.tensor import Tensor
+from lemmax.rules.definitions import DEFINITIONS
+
+MOST_TERMS = 4000
+"""More summands than this are not written out."""
+
+
+class TooLarge(Exception):
+    """The normal form would have more than :data:`MOST_TERMS` summands; equality is then unknown."""
+
+
+def normal_form(t: Tensor) -> Tensor:
+    """Return the normal form of ``t``, over unnamed tensors only.
+
+    Raises:
+        TooLarge: it would have too many summands.
+    """
+    return _normalise([t], {})[0]
+
+
+def is_zero(t: Tensor) -> bool:
+    """Is the normal form the zero tensor?  ``False`` means only that this was not shown."""
+    return isinstance(t, Lambda) and not t.terms
+
+
+def _normalise(roots: list[Tensor], known: dict[str, Tensor]) -> list[Tensor]:
+    for node in topological_order(*roots, stop=lambda x: x.digest in known):
+        if node.digest not in known:
+            known[node.digest] = _normal_node(node, known)
+    return [known[root.digest] for root in roots]
+
+
+def _normal_node(node: Tensor, known: dict[str, Tensor]) -> Tensor:
+    if isinstance(node, Input | Derivative):
+        return node
+    if isinstance(node, Apply):
+        bare = Apply(node.function, tuple(known[t.digest] for t in node.operands), node.shape, node.params)
+        define = DEFINITIONS.get(node.function)
+        if define is None:
+            return bare
+        # operands are in normal form already; only what the definition adds is new
+        settled = {t.digest: t for t in topological_order(*bare.operands)}
+        return _normalise([define(bare)], settled)[0]
+    assert isinstance(node, Lambda)
+    free = dict(zip(node.indices, node.shape, strict=True))
+    done: list[Term] = []
+    todo = [Term(t.bound, _over_known(t.expr, known)) for t in node.terms]
+    while todo:
+        term = todo.pop()
+        step = _unfold(term)
+        if step is None:
+            done.append(contract_deltas(term, free))
+        else:
+            todo.extend(step)
+        if len(done) + len(todo) > MOST_TERMS:
+            raise TooLarge
+    terms = [Term(t.bound, sp.expand(t.expr)) for t in collect(done)]
+    ordered = sorted(collect(p for t in terms for p in _split(t)), key=_text)
+    return Lambda(node.shape, node.indices, tuple(ordered))
+
+
+def _text(term: Term) -> str:
+    return f"{serialise(term.expr, {})}|{term.bound}"
+
+
+def _split(term: Term) -> list[Term]:
+    return [Term(term.bound, part) for part in sp.Add.make_args(term.expr)]
+
+
+def _over_known(expr: sp.Expr, known: dict[str, Tensor]) -> sp.Expr:
+    """Replace operands by their normal forms."""
+    swap: dict[sp.Basic, sp.Basic] = {}
+    for entry in expr.atoms(sp.Indexed, sp.Symbol):
+        t = entry_tensor(entry)
+        if t is None or (isinstance(entry, sp.Symbol) and t.ndim):
+            continue
+        new = known[t.digest]
+        if new != t:
+            swap[entry] = new.entry(*indices_of(entry))
+    return expr.xreplace(swap) if swap else expr
+
+
+def _unfold(term: Term) -> list[Term] | None:
+    """Write out one sum or one operand; ``None`` if there is nothing left to write out."""
+    expanded = term.expr.expand(
+        deep=True, mul=True, multinomial=True, power_base=False, power_exp=False, log=False, basic=False
+    )
+    if isinstance(expanded, sp.Add):
+        return [Term(term.bound, part) for part in expanded.args]
+    for factor in split_factors(expanded)[1]:
+        base, exponent = factor.as_base_exp()
+        t = entry_tensor(base)
+        if isinstance(t, Lambda) and exponent.is_Integer and exponent > 0:
+            rest = sp.Mul(*[f for f in sp.Mul.make_args(expanded) if f != factor]) * base ** (exponent - 1)
+            opened = open_lambda(t, indices_of(base))
+            return [Term(term.bound + o.bound, rest * o.expr) for o in opened]
+        inner = _unfold_inside(factor)
+        if inner is not None:
+            return [Term(term.bound, expanded.xreplace({factor: inner}))]
+    return None if expanded == term.expr else [Term(term.bound, expanded)]
+
+
+def _unfold_inside(factor: sp.Expr) -> sp.Expr | None:
+    """Write out, inside a function or a power, operands that hold no sums over indices."""
+    swap: dict[sp.Basic, sp.Basic] = {}
+    for entry in factor.atoms(sp.Indexed, sp.Symbol):
+        t = entry_tensor(entry)
+        if not isinstance(t, Lambda) or (isinstance(entry, sp.Symbol) and t.ndim):
+            continue
+        if all(not term.bound for term in t.terms):
+            swap[entry] = sp.Add(*[o.expr for o in open_lambda(t, indices_of(entry))])
+    return factor.xreplace(swap) if swap else None

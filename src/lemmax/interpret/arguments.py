@@ -1,0 +1,162 @@
+r"""Checks on the arrays that a user hands over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import sympy as sp
+
+from lemmax.errors import EvaluationError, InvalidArgument, NameClash, ShapeError
+from lemmax.expr.nodes import Input
+from lemmax.expr.tensor import Tensor, identifier
+
+Array: TypeAlias = npt.NDArray[Any]
+
+
+def code_names(inputs: tuple[Input, ...]) -> dict[str, Input]:
+    """Return inputs by the name that code uses.
+
+    Raises:
+        NameClash: two inputs have the same one.
+    """
+    names: dict[str, Input] = {}
+    for node in inputs:
+        name = identifier(str(node.name))
+        if not name:
+            raise NameClash(f"the input {node.label()} has no letters or digits in its name; rename it.")
+        if name in names:
+            raise NameClash(
+                f"inputs {names[name].label()} and {node.label()} are both called {name} in code."
+            )
+        names[name] = node
+    return names
+
+
+def as_numbers(what: str, value: object) -> Array:
+    """Return a user's value as an array of numbers.
+
+    Raises:
+        EvaluationError: it holds something else, or NaN.
+    """
+    try:
+        array = value if isinstance(value, np.ndarray) else np.asarray(value)
+    except (ValueError, TypeError) as error:
+        raise EvaluationError(f"{what}: {error}; expected an array of numbers.") from None
+    kind = array.dtype.kind
+    if kind == "b":
+        raise EvaluationError(
+            f"{what} holds truth values; expected numbers. An additive mask has 0 where an entry is kept "
+            "and -inf elsewhere: np.where(keep, 0.0, -np.inf)."
+        )
+    if kind == "O":
+        _check_objects(what, array)
+    elif kind not in "iufc":
+        raise EvaluationError(f"{what} has dtype {array.dtype}; expected numbers.")
+    if kind in "fc" and np.isnan(array).any():
+        at = tuple(int(i) for i in np.argwhere(np.isnan(array))[0])
+        raise EvaluationError(f"{what} holds NaN{f' at {at}' if at else ''}; expected numbers.")
+    return array
+
+
+def _check_objects(what: str, array: Array) -> None:
+    for item in array.flat:
+        number = (
+            isinstance(item, int | float | complex) or hasattr(item, "_mpf_") or hasattr(item, "numerator")
+        )
+        if not number or isinstance(item, bool):
+            raise EvaluationError(
+                f"{what} holds {item!r} of type {type(item).__name__}; "
+                "expected numbers (int, float, Fraction, mpf)."
+            )
+        if item != item:
+            raise EvaluationError(f"{what} holds NaN; expected numbers.")
+
+
+def check_ndim(what: str, node: Tensor, shape: tuple[int, ...], batch: bool) -> None:
+    """Check the number of axes (one more is allowed in a batch).
+
+    Raises:
+        ShapeError: it differs; both shapes are shown.
+    """
+    ndim = len(shape)
+    if ndim == node.ndim or (batch and ndim == node.ndim + 1):
+        return
+    wanted = f"shape ({', '.join(map(str, node.shape))})" if node.ndim else "a scalar"
+    wanted += " with a leading instance axis" if batch else ""
+    hint = " Stack instances along a leading axis and pass batch=True." if ndim == node.ndim + 1 else ""
+    axes = f"{ndim} {'axis' if ndim == 1 else 'axes'}"
+    raise ShapeError(f"{what} has {axes}, shape {shape}; expected {wanted}.{hint}")
+
+
+def given_sizes(sizes: Mapping[Any, int] | None, known: Mapping[str, sp.Symbol]) -> dict[sp.Symbol, int]:
+    """Return sizes fixed by the caller, by symbol; keys may be names.
+
+    Raises:
+        InvalidArgument: an unknown size, or a value that is no positive integer.
+    """
+    result: dict[sp.Symbol, int] = {}
+    for key, value in (sizes or {}).items():
+        symbol = known.get(str(key))
+        if symbol is None:
+            raise InvalidArgument(
+                f"sizes: {key} does not occur; the sizes are {', '.join(sorted(known)) or 'none'}."
+            )
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+            raise InvalidArgument(f"sizes: {key} = {value!r}; expected a positive integer.")
+        result[symbol] = int(value)
+    return result
+
+
+def check_assumptions(what: str, node: Input, array: Array) -> None:
+    """Check that an array has the properties that its variable was declared with.
+
+    Equality of entries is meant up to 1e-9 of the largest entry (a symmetric matrix that was computed is
+    seldom exactly symmetric).
+
+    Raises:
+        EvaluationError: a property is violated.
+    """
+    if not node.assumptions:
+        return
+    x = np.real(array.astype(complex))
+    scale = 1e-9 * max(float(np.max(np.abs(x))), np.finfo(float).tiny)
+    for assumption in node.assumptions:
+        if not _HOLDS[assumption](x, scale):
+            raise EvaluationError(
+                f"{what} was declared {assumption.replace('_', ' ')}, but the array is not."
+            )
+
+
+def _transposed(x: Array) -> Array:
+    return np.swapaxes(x, -1, -2) if x.ndim > 1 else x
+
+
+def _is_symmetric(x: Array, scale: float) -> bool:
+    return bool(np.all(np.abs(x - _transposed(x)) <= scale))
+
+
+def _is_positive_definite(x: Array, scale: float) -> bool:
+    return _is_symmetric(x, scale) and bool(np.all(np.linalg.eigvalsh(x) > 0))
+
+
+def _is_orthogonal(x: Array, scale: float) -> bool:
+    return bool(np.all(np.abs(_transposed(x) @ x - np.eye(x.shape[-1])) <= 1e-9))
+
+
+def _is_lower_triangular(x: Array, scale: float) -> bool:
+    return bool(np.all(np.triu(x, 1) == 0))
+
+
+_HOLDS = {
+    "positive": lambda x, scale: bool(np.all(x > 0)),
+    "symmetric": _is_symmetric,
+    "positive_definite": _is_positive_definite,
+    "orthogonal": _is_orthogonal,
+    "diagonal": lambda x, scale: (
+        _is_lower_triangular(x, scale) and _is_lower_triangular(_transposed(x), scale)
+    ),
+    "lower_triangular": _is_lower_triangular,
+}

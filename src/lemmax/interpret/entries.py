@@ -1,0 +1,129 @@
+r"""Entries of tensors in a body: ``A[i, k]``, ``A[0, i]``, ``A[i, i]``, ``A[i + 1, j]``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import sympy as sp
+
+from lemmax.errors import EvaluationError
+from lemmax.expr.indices import is_index
+from lemmax.expr.tensor import Tensor
+from lemmax.interpret.frame import Frame, compile_size
+from lemmax.interpret.parts import Part, Run, Scope, alignment
+from lemmax.interpret.protocol import Condition, IntArray, Value
+
+Array: TypeAlias = npt.NDArray[Any]
+LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def tensor_of(entry: sp.Indexed) -> Tensor:
+    """Return the tensor that an entry belongs to."""
+    tensor: Tensor = entry.base.label.tensor
+    return tensor
+
+
+def read(tensor: Tensor) -> Run:
+    """Return a function that looks a tensor's value up."""
+    digest = tensor.digest
+    return lambda frame: frame.values[digest]
+
+
+def is_plain(entry: sp.Indexed) -> bool:
+    """Is every index of the entry an index symbol or a non-negative integer?"""
+    return all(is_index(i) or (i.is_Integer and int(i) >= 0) for i in entry.indices)
+
+
+def plain_entry(entry: sp.Indexed) -> tuple[tuple[sp.Symbol, ...], Run]:
+    """Return the index symbols of a plain entry (by axis, with repetitions) and a function for its value."""
+    tensor = tensor_of(entry)
+    run = read(tensor)
+    symbols = tuple(i for i in entry.indices if not i.is_Integer)
+    if len(symbols) == len(entry.indices):
+        return symbols, run
+    key = (..., *[int(i) if i.is_Integer else slice(None) for i in entry.indices])
+    needed = [(axis, int(i)) for axis, i in enumerate(entry.indices) if i.is_Integer]
+
+    def take(frame: Frame) -> Value:
+        value = run(frame)
+        shape = frame.arithmetic.shape(value)[-tensor.ndim :]
+        for axis, i in needed:
+            if i >= shape[axis]:
+                raise EvaluationError(
+                    f"entry {entry}: index {i} is out of range on axis {axis} of {tensor.label()}, "
+                    f"which has size {shape[axis]}."
+                )
+        return frame.arithmetic.rearrange(lambda x: x[key], value)
+
+    return symbols, take
+
+
+def compile_entry(entry: sp.Indexed, scope: Scope) -> Part:
+    """Compile an entry whose indices may be any expressions in indices and sizes."""
+    if not is_plain(entry):
+        return _computed_entry(entry, scope)
+    symbols, run = plain_entry(entry)
+    indices = scope.sort(symbols)
+    if symbols == indices:
+        return Part(indices, run)
+    letter = dict(zip(indices, LETTERS, strict=False))
+    subscripts = f"...{''.join(letter[i] for i in symbols)}->...{''.join(letter[i] for i in indices)}"
+
+    def move(x: Array) -> Array:
+        return np.asarray(np.einsum(subscripts, x))
+
+    return Part(indices, lambda frame: frame.arithmetic.rearrange(move, run(frame)))
+
+
+def compile_index(expr: sp.Expr, scope: Scope) -> tuple[tuple[sp.Symbol, ...], Callable[[Frame], IntArray]]:
+    """Compile an integer expression in indices and sizes to a function that fills its grid."""
+    indices = scope.sort(s for s in expr.free_symbols if is_index(s))
+
+    def number(node: sp.Expr, frame: Frame) -> IntArray:
+        if is_index(node):
+            length = scope.ranges[node](frame.sizes)
+            key = alignment((node,), indices)[1:]
+            grid: IntArray = frame.arange(length)[key]
+            return grid
+        if node.is_Add:
+            return sum((number(a, frame) for a in node.args), np.array(0))
+        if node.is_Mul and all(a.is_integer for a in node.args):
+            result = np.array(1)
+            for a in node.args:
+                result = result * number(a, frame)
+            return result
+        if not any(is_index(s) for s in node.free_symbols):
+            return np.array(compile_size(node)(frame.sizes))
+        raise EvaluationError(
+            f"the index {expr} cannot be computed: expected sums and products of indices, sizes and integers."
+        )
+
+    return indices, lambda frame: number(expr, frame)
+
+
+def _computed_entry(entry: sp.Indexed, scope: Scope) -> Part:
+    """Gather entries at computed indices; an index out of range reads as undefined."""
+    tensor = tensor_of(entry)
+    run = read(tensor)
+    compiled = [compile_index(i, scope) for i in entry.indices]
+    indices = scope.sort(s for symbols, _ in compiled for s in symbols)
+    keys = [alignment(symbols, indices)[1:] for symbols, _ in compiled]
+
+    def gather(frame: Frame) -> Value:
+        arithmetic = frame.arithmetic
+        value = run(frame)
+        shape = arithmetic.shape(value)[-tensor.ndim :]
+        grids = [at(frame)[key] for (_, at), key in zip(compiled, keys, strict=True)]
+        inside = np.array(True)
+        for grid, length in zip(grids, shape, strict=True):
+            inside = inside & (grid >= 0) & (grid < length)
+        clipped = tuple(np.clip(g, 0, n - 1) for g, n in zip(grids, shape, strict=True))
+        found = arithmetic.rearrange(lambda x: x[(..., *clipped)], value)
+        if inside.all():
+            return found
+        return arithmetic.select(Condition(inside), found, arithmetic.constant("nan"))
+
+    return Part(indices, gather)

@@ -186,7 +186,7 @@ def contributions(node: Tensor, operand: Tensor, bar: Tensor, nonsmooth: Smoothn
 
 
 def contribution_terms(use: Contribution, columns: tuple[sp.Symbol, ...]) -> list[Term]:
-    r"""Return :math:`\sum_u \bar U_u \partial U_u/\partial V_v` at v = ``columns``, deltas not yet contracted."""
+    r"""Return :math:`\sum_u \bar U_u \, \partial U_u/\partial V_v` at v = ``columns``, deltas not contracted."""
     if use.partial is None:
         assert use.pulled is not None
         return [Term((), use.pulled.entry(*columns))]

@@ -1,0 +1,179 @@
+r"""Jacobians, directional derivatives, Hessians and Hessian-vector products by a forward sweep.
+
+The tangent of a tensor V is :math:`\dot V = \partial V / \partial \theta` in one direction, or in all
+directions at once on extra axes.  The sweep visits tensors from the variables to the result and adds
+up, over the operands V of U, :math:`\dot U_u = \sum_v \partial U_u / \partial V_v \, \dot V_v`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import sympy as sp
+
+from lemmax.calculus.canonical import collect
+from lemmax.calculus.flatten import flatten
+from lemmax.calculus.gradient import as_variables, gradient
+from lemmax.calculus.partials import Smoothness, check_policy, local_partial
+from lemmax.calculus.terms import contract_deltas
+from lemmax.errors import InvalidArgument, MissingRule, NonSmooth, ShapeError
+from lemmax.expr.graph import topological_order, transform
+from lemmax.expr.indices import free_indices, fresh
+from lemmax.expr.nodes import Apply, Input, Lambda, Term
+from lemmax.expr.sizes import Size, same_size
+from lemmax.expr.tensor import Tensor
+from lemmax.rules.definitions import DEFINITIONS
+from lemmax.rules.pushforwards import PUSHFORWARDS
+
+
+def jacobian(t: Tensor, wrt: Tensor, nonsmooth: Smoothness = "raise") -> Tensor:
+    r"""Return the Jacobian of a tensor: shape of the tensor followed by that of the variable.
+
+    Args:
+        t: an expression of any shape.
+        wrt: an input, or a named tensor inside ``t`` (held as independent).
+        nonsmooth: ``raise`` refuses functions with kinks, ``subgradient`` takes one subgradient.
+
+    Returns:
+        ``J[i, ..., a, ...]`` is the derivative of ``t[i, ...]`` in ``wrt[a, ...]``.
+
+    Raises:
+        NonSmooth: a function with a kink is met and ``nonsmooth`` is ``raise``.
+        MissingRule: a function has no rule of differentiation.
+    """
+    _check_tensor("jacobian", t, wrt)
+    (result,) = push([t], {wrt: _identity(wrt)}, wrt.shape, nonsmooth)
+    return result
+
+
+def hessian(f: Tensor, a: Tensor, b: Tensor | None = None, nonsmooth: Smoothness = "raise") -> Tensor:
+    r"""Return a block of the Hessian of a scalar, of shape ``a.shape + b.shape`` (``b`` is ``a`` by default).
+
+    ``H[i, ..., j, ...]`` is the second derivative of ``f`` in ``a[i, ...]`` and ``b[j, ...]``.
+
+    Raises:
+        InvalidArgument, NonSmooth, MissingRule: as :func:`lemmax.gradient` does.
+    """
+    b = a if b is None else b
+    _check_tensor("hessian", f, b)
+    first = gradient(f, a, nonsmooth)
+    assert isinstance(first, Tensor)
+    return jacobian(first, b, nonsmooth)
+
+
+def hvp(
+    f: Tensor,
+    wrt: Tensor | Sequence[Tensor],
+    direction: Tensor | Sequence[Tensor],
+    nonsmooth: Smoothness = "raise",
+) -> Tensor | tuple[Tensor, ...]:
+    r"""Return the Hessian of a scalar applied to a direction, without forming the Hessian.
+
+    ``hvp(f, (A, B), (dA, dB))`` is the pair :math:`(H_{AA} dA + H_{AB} dB, H_{BA} dA + H_{BB} dB)`.
+
+    Raises:
+        ShapeError: a direction does not have the shape of its variable.
+    """
+    variables, directions = as_variables(wrt), as_variables(direction)
+    if len(variables) != len(directions):
+        raise InvalidArgument(f"hvp: {len(variables)} variables, but {len(directions)} directions.")
+    for v, d in zip(variables, directions, strict=True):
+        if v.ndim != d.ndim or not all(same_size(x, y) for x, y in zip(v.shape, d.shape, strict=True)):
+            raise ShapeError(f"hvp: the direction {d.label()} does not have the shape of {v.label()}.")
+    grads = gradient(f, variables, nonsmooth)
+    assert isinstance(grads, tuple)
+    result = tuple(push(list(grads), dict(zip(variables, directions, strict=True)), (), nonsmooth))
+    return result[0] if isinstance(wrt, Tensor) else result
+
+
+def _check_tensor(what: str, t: Tensor, wrt: Tensor) -> None:
+    for x in (t, wrt):
+        if not isinstance(x, Tensor):
+            raise InvalidArgument(f"{what}: expected tensors, got {x!r}.")
+
+
+def _identity(v: Tensor) -> Tensor:
+    """The tangent of a variable in all its own directions: a product of deltas."""
+    indices = free_indices(2 * v.ndim)
+    deltas = [sp.KroneckerDelta(i, j) for i, j in zip(indices[: v.ndim], indices[v.ndim :], strict=True)]
+    return Lambda(v.shape + v.shape, indices, (Term((), sp.Mul(*deltas)),))
+
+
+def push(
+    roots: Sequence[Tensor],
+    seeds: Mapping[Tensor, Tensor],
+    extra: tuple[Size, ...],
+    nonsmooth: Smoothness = "raise",
+) -> list[Tensor]:
+    """Return the tangents of ``roots`` when the variables move as ``seeds`` say.
+
+    Args:
+        roots: what is differentiated.
+        seeds: tangent of each variable, of the variable's shape followed by ``extra``.
+        extra: sizes of the extra axes.
+        nonsmooth: the policy for kinks.
+    """
+    check_policy(nonsmooth)
+    flat = flatten(transform(roots, _write_out), keep=list(seeds))
+    tangents: dict[str, Tensor] = {v.digest: s for v, s in seeds.items()}
+    for node in topological_order(*flat):
+        if node.digest in tangents or isinstance(node, Input):
+            continue
+        moving = [tangents.get(t.digest) for t in node.operands]
+        if any(dot is not None for dot in moving):
+            tangent = _tangent(node, moving, extra, nonsmooth)
+            if not (isinstance(tangent, Lambda) and not tangent.terms):
+                tangents[node.digest] = tangent
+    still = [tangents.get(root.digest, _zero(root.shape + extra)) for root in flat]
+    return flatten(still)
+
+
+def _write_out(node: Tensor) -> Tensor:
+    if isinstance(node, Apply) and node.function in DEFINITIONS and node.function not in PUSHFORWARDS:
+        return DEFINITIONS[node.function](node).named(node.name)
+    return node
+
+
+def _zero(shape: tuple[Size, ...]) -> Tensor:
+    return Lambda(shape, free_indices(len(shape)), ())
+
+
+def _tangent(
+    node: Tensor, moving: Sequence[Tensor | None], extra: tuple[Size, ...], nonsmooth: Smoothness
+) -> Tensor:
+    if isinstance(node, Lambda):
+        return _tangent_of_lambda(node, moving, extra, nonsmooth)
+    if not isinstance(node, Apply) or node.function not in PUSHFORWARDS:
+        what = node.function if isinstance(node, Apply) else type(node).__name__
+        raise MissingRule(
+            f"no rule for the directional derivative of {what!r} (met in {node.label()}): add a row to the"
+            " table PUSHFORWARDS in lemmax/rules/pushforwards.py, or a definition in rules/definitions.py."
+        )
+    rule = PUSHFORWARDS[node.function]
+    if not rule.smooth and nonsmooth == "raise":
+        raise NonSmooth(
+            f"{node.function} in {node.label()} has kinks. Pass nonsmooth='subgradient' for the derivative"
+            " away from them."
+        )
+    return rule.apply(node, moving, extra)
+
+
+def _tangent_of_lambda(
+    node: Lambda, moving: Sequence[Tensor | None], extra: tuple[Size, ...], nonsmooth: Smoothness
+) -> Tensor:
+    shape = node.shape + extra
+    outer = fresh(len(shape))
+    free = dict(zip(outer, shape, strict=True))
+    rows, directions = outer[: node.ndim], outer[node.ndim :]
+    terms: list[Term] = []
+    for operand, dot in zip(node.operands, moving, strict=True):
+        if dot is None:
+            continue
+        partial = local_partial(node, operand, nonsmooth)
+        swap = dict(zip(partial.rows, rows, strict=True))
+        weight = dot.entry(*partial.columns, *directions)
+        columns = tuple(zip(partial.columns, operand.shape, strict=True))
+        for term in partial.terms:
+            bound = columns + term.bound
+            terms.append(contract_deltas(Term(bound, term.expr.xreplace(swap) * weight), free))
+    return Lambda(shape, outer, collect(terms))

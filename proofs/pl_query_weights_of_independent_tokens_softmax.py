@@ -97,8 +97,8 @@ mutants = [
 # -- theorem
 THEOREM = lx.Theorem(
     name="pl_query_weights_of_independent_tokens_softmax",
-    statement=r"$\|\nabla_{W^Q} f\|_F^2 \ge 2 \sigma_{Nn}(X)^2 \min_{ik} \sigma_m(J_{ik})^2 f$ for the softmax "
-    r"kernel, with $J_{ik}$ the derivative of output (i, k) in its queries.",
+    statement=r"$\|\nabla_{W^Q} f\|_F^2 \ge 2 \sigma_{Nn}(X)^2 \min_{ik} \sigma_m(J_{ik})^2 f$ for the "
+    r"softmax kernel, with $J_{ik}$ the derivative of output (i, k) in its queries.",
     sizes=[N * n <= D, m <= H * d],
     hypotheses=[independent_tokens, sensitive_outputs],
     conclusion=[inequality, positive],

@@ -75,8 +75,8 @@ mutants = [
 # -- theorem
 THEOREM = lx.Theorem(
     name="value_gradient_bound_of_feature_and_output_norms",
-    statement=r"$\|\nabla_{W^V} f\|_F^2 \le 2 L f$ with $L = \|B\|_2^2 (\max_h \|W^O_h\|_2)^2$, and a gradient "
-    r"step of length $1/L$ decreases f by at least $\|\nabla_{W^V} f\|_F^2 / (2 L)$.",
+    statement=r"$\|\nabla_{W^V} f\|_F^2 \le 2 L f$ with $L = \|B\|_2^2 (\max_h \|W^O_h\|_2)^2$, and a "
+    r"gradient step of length $1/L$ decreases f by at least $\|\nabla_{W^V} f\|_F^2 / (2 L)$.",
     hypotheses=[heads_in_use],
     conclusion=bounds,
     expected="holds",

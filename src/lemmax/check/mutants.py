@@ -1,0 +1,107 @@
+r"""Mutants: each false variant of a theorem must be refuted in the same run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import sympy as sp
+
+from lemmax.check.confirm import confirm
+from lemmax.check.decide import FALSE, TRUE
+from lemmax.check.judge import Judge, Judged
+from lemmax.check.plan import DrawPlan, draw_plan
+from lemmax.check.recipe import Recipe
+from lemmax.check.witness import witness_of
+from lemmax.statement.conditions import Claim, Condition
+from lemmax.statement.evidence import MutantOutcome
+from lemmax.statement.theorem import Mutant, Theorem
+from lemmax.statement.verdict import Witness
+
+KEPT = 4  # candidates kept per mutant, the smallest ones
+EXTRA_BLOCKS = 60  # blocks drawn for mutants that the theorem's own instances did not refute
+ENOUGH_BLOCKS = 8  # once each mutant has a candidate, mutants are evaluated on no more blocks than this
+
+Blocks = Callable[[DrawPlan, int], Iterator[tuple[Recipe, ...]]]
+
+
+@dataclass(slots=True)
+class Track:
+    """A mutant during a run.
+
+    Attributes:
+        mutant: the mutant.
+        conditions: hypotheses it keeps.
+        claims: what it claims.
+        sizes: size constraints it drops.
+        tried: instances that met its hypotheses.
+        candidates: the smallest of those on which it seems to fail.
+        witness: the one on which it does.
+    """
+
+    mutant: Mutant
+    conditions: tuple[Condition, ...]
+    claims: tuple[Claim, ...]
+    sizes: tuple[sp.Rel, ...]
+    tried: int = 0
+    candidates: list[Judged] = field(default_factory=list)
+    witness: Witness | None = None
+
+    def see(self, one: Judged) -> None:
+        """Look at a judged instance."""
+        if one.trouble or one.state_of(self.conditions) != TRUE:
+            return
+        self.tried += 1
+        if any(one.claims[c].state == FALSE for c in self.claims):
+            self.candidates = sorted([*self.candidates, one], key=lambda j: j.recipe.weight)[:KEPT]
+
+    def outcome(self) -> MutantOutcome:
+        """Return what became of the mutant."""
+        return MutantOutcome(
+            self.mutant.name, self.witness is not None, self.mutant.reason, self.tried, self.witness
+        )
+
+
+def tracks_of(theorem: Theorem) -> list[Track]:
+    """Return one track per mutant."""
+    return [
+        Track(
+            mutant,
+            tuple(h for h in theorem.hypotheses if h.name not in mutant.dropped),
+            mutant.claims or theorem.claims,
+            tuple(d for d in mutant.dropped if isinstance(d, sp.Rel)),
+        )
+        for mutant in theorem.mutants
+    ]
+
+
+def claims_of(tracks: Sequence[Track]) -> tuple[Claim, ...]:
+    """Return the claims of all mutants that keep the sizes, each once."""
+    return tuple(dict.fromkeys(c for track in tracks if not track.sizes for c in track.claims))
+
+
+def settle_candidates(judge: Judge, track: Track) -> int:
+    """Confirm the smallest candidate that really fails; return the digits used."""
+    for one in track.candidates:
+        found = confirm(judge, one, track.conditions, track.claims)
+        if found.accepted and found.state == FALSE:
+            track.witness = witness_of(one, found.comparisons)
+            return found.digits
+    track.candidates.clear()
+    return 0
+
+
+def hunt(judge: Judge, theorem: Theorem, track: Track, blocks: Blocks) -> int:
+    """Draw further instances until the mutant is refuted or enough were tried; return the digits used."""
+    digits = settle_candidates(judge, track)
+    if track.witness is not None:
+        return digits
+    plan = draw_plan(theorem, track.sizes)
+    for count, block in enumerate(blocks(plan, EXTRA_BLOCKS)):
+        for one in judge.judge(plan, block, track.conditions, track.claims):
+            track.see(one)
+        if track.candidates and (count + 1) % 4 == 0:
+            digits = settle_candidates(judge, track)
+            if track.witness is not None:
+                return digits
+    return settle_candidates(judge, track)

@@ -1,0 +1,256 @@
+r"""The reading *sample*: a theorem is tried on instances drawn from a seed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from lemmax.check.confirm import Confirmed, confirm, settle_claim
+from lemmax.check.decide import CLOSE, FALSE, TRUE
+from lemmax.check.judge import Judge, Judged
+from lemmax.check.mutants import ENOUGH_BLOCKS, Track, claims_of, hunt, tracks_of
+from lemmax.check.plan import DrawPlan, draw_plan
+from lemmax.check.recipe import Recipe
+from lemmax.check.settle import agreement_of, hypothesis_state, settle
+from lemmax.check.shrink import Failure, Shrinker, draw_blocks, run_blocks, shrink_further
+from lemmax.check.tally import Tally
+from lemmax.check.verdicts import report_of
+from lemmax.check.witness import witness_of
+from lemmax.errors import EvaluationError, InvalidArgument
+from lemmax.expr.relation import Relation
+from lemmax.statement.kinds import is_a
+from lemmax.statement.report import Report
+from lemmax.statement.theorem import Theorem
+from lemmax.statement.verdict import Witness
+
+BLOCKS_PER_ROUND = 24
+DRAWS_PER_INSTANCE = 20  # draws beyond this many times the instances wanted: acceptance is below 5 %
+FEWEST_DRAWS = 400  # drawn in vain before a theorem is called vacuous
+HYPOTHESES_REEXAMINED = 24  # draws per run whose undecided hypotheses are evaluated in multiprecision
+CLAIMS_REEXAMINED = 6  # undecided comparisons per run that are evaluated in multiprecision
+SEED_STRIDE = 10_007  # rounds of a run take their seeds this far apart
+
+Progress = Callable[[int, int], None]
+
+
+def check(
+    theorem: Theorem,
+    instances: int = 200,
+    seed: int = 0,
+    *,
+    mutants: bool = True,
+    progress: Progress | None = None,
+) -> Report:
+    """Check a theorem on instances drawn at random, and refute its mutants.
+
+    The run follows from ``seed`` alone.  An interruption from the keyboard ends it with a report on what
+    is known so far.
+
+    Args:
+        theorem: the theorem.
+        instances: how many instances must meet all hypotheses.
+        seed: seed of all draws.
+        mutants: also run the mutants.
+        progress: called with the numbers of accepted and of wanted instances.
+
+    Returns:
+        The report: verdict, evidence, whether all is as expected.
+
+    Raises:
+        InvalidArgument: a bad argument, or no sizes satisfy the theorem's constraints.
+    """
+    if not is_a(theorem, Theorem):
+        raise InvalidArgument(f"check({theorem!r}): expected a lx.Theorem.")
+    if is_a(instances, bool) or not is_a(instances, int) or instances < 1:
+        raise InvalidArgument(f"check: instances={instances!r}: expected an integer of at least 1.")
+    if is_a(seed, bool) or not is_a(seed, int) or seed < 0:
+        raise InvalidArgument(f"check: seed={seed!r}: expected a non-negative integer.")
+    run = Run(theorem, instances, seed, mutants, progress)
+    started = time.process_time()
+    interrupted = False
+    try:
+        run.go()
+    except KeyboardInterrupt:
+        interrupted = True
+    return report_of(
+        theorem,
+        run.tally,
+        instances,
+        run.witness,
+        tuple(track.outcome() for track in run.tracks),
+        time.process_time() - started,
+        interrupted,
+    )
+
+
+@dataclass(slots=True)
+class Run:
+    """One run on one theorem."""
+
+    theorem: Theorem
+    instances: int
+    seed: int
+    with_mutants: bool = True
+    progress: Progress | None = None
+    judge: Judge = field(default_factory=Judge)
+    tally: Tally = field(init=False)
+    plan: DrawPlan = field(init=False)
+    tracks: list[Track] = field(init=False)
+    witness: Witness | None = None
+    _blocks: int = 0
+    _hypotheses_left: int = HYPOTHESES_REEXAMINED
+    _claims_left: int = CLAIMS_REEXAMINED
+    _suspect: tuple[tuple[Recipe, ...], Judged, Confirmed] | None = None
+
+    def __post_init__(self) -> None:
+        """Prepare plan and mutants."""
+        self.tally = Tally(self.theorem, self.seed)
+        self.plan = draw_plan(self.theorem)
+        self.tracks = tracks_of(self.theorem) if self.with_mutants else []
+
+    def go(self) -> None:
+        """Draw until enough instances are accepted or a failure is found; then hunt the mutants."""
+        for number in range(1 + self._most_draws()):
+            if self._finished():
+                break
+            try:
+                run_blocks(
+                    self.plan, BLOCKS_PER_ROUND, self.seed + number * SEED_STRIDE, self._examine, shrink=False
+                )
+            except Failure:
+                self._shrink()
+                break
+        for track in self.tracks:
+            digits = hunt(self.judge, self.theorem, track, self._more_blocks)
+            self.tally.digits = max(self.tally.digits, digits)
+
+    def _most_draws(self) -> int:
+        return max(DRAWS_PER_INSTANCE * self.instances, FEWEST_DRAWS)
+
+    def _finished(self) -> bool:
+        enough = self.tally.accepted >= self.instances and self.tally.seen_both()
+        in_vain = self.tally.accepted == 0 and self.tally.draws >= FEWEST_DRAWS
+        late = self.tally.draws >= FEWEST_DRAWS and self.tally.accepted >= self.instances
+        return enough or in_vain or late or self.tally.draws >= self._most_draws()
+
+    def _examine(self, block: tuple[Recipe, ...]) -> None:
+        """Judge a block of draws, count it, and raise :class:`Failure` on a confirmed failure."""
+        if self._finished():
+            return
+        self._blocks += 1
+        tracks = self._tracks_to_feed()
+        claims = tuple(dict.fromkeys([*self.theorem.claims, *claims_of(tracks)]))
+        for one in self.judge.judge(self.plan, block, self.theorem.hypotheses, claims):
+            self._decide_hypotheses(one)
+            accepted = self.tally.add(self.plan, one)
+            for track in tracks:
+                if not track.sizes:
+                    track.see(one)
+            if accepted:
+                self._look_at_claims(block, one)
+        if self.progress is not None:
+            self.progress(min(self.tally.accepted, self.instances), self.instances)
+
+    def _tracks_to_feed(self) -> list[Track]:
+        open_ = [t for t in self.tracks if not t.sizes]
+        done = self._blocks > ENOUGH_BLOCKS and all(t.candidates for t in open_)
+        return [] if done or self._blocks > 4 * ENOUGH_BLOCKS else open_
+
+    def _decide_hypotheses(self, one: Judged) -> None:
+        """Re-examine hypotheses that float64 leaves open, as far as the budget goes."""
+        relations = [c for c, state in one.conditions.items() if state == CLOSE and isinstance(c, Relation)]
+        if one.trouble or not relations or FALSE in one.conditions.values() or self._hypotheses_left <= 0:
+            return
+        self._hypotheses_left -= 1
+        try:
+            found = settle(self.judge.readers, relations, one.arrays, one.sizes)
+        except EvaluationError:
+            return
+        for relation, settled in zip(relations, found, strict=True):
+            one.conditions[relation] = hypothesis_state(relation, settled)
+            self.tally.digits = max(self.tally.digits, settled.digits)
+
+    def _look_at_claims(self, block: tuple[Recipe, ...], one: Judged) -> None:
+        """Count comparisons; confirm what looks violated, re-examine a few that are close.
+
+        Raises:
+            Failure: the claim fails on this instance.
+        """
+        states = [one.claims[c].state for c in self.theorem.claims]
+        if FALSE in states:
+            found = confirm(self.judge, one, self.theorem.hypotheses, self.theorem.claims)
+            self.tally.digits = max(self.tally.digits, found.digits)
+            if found.accepted and found.state == FALSE:
+                self._suspect = (block, one, found)
+                raise Failure
+            if not found.accepted:  # the hypotheses held to rounding only
+                self.tally.accepted -= 1
+                self.tally.family -= self.plan.table.family_of(one.sizes)
+                self.tally.doubtful += 1
+                return
+            self.tally.undecided += found.state == CLOSE
+            return
+        self.tally.add_claims(one)
+        for claim in self.theorem.claims:
+            if one.claims[claim].state == CLOSE and self._claims_left > 0:
+                self._claims_left -= 1
+                self._reexamine(block, one)
+
+    def _reexamine(self, block: tuple[Recipe, ...], one: Judged) -> None:
+        for claim in self.theorem.claims:
+            if one.claims[claim].state != CLOSE:
+                continue
+            try:
+                settled = settle_claim(self.judge, claim, one, levels=(50,))
+            except EvaluationError:
+                continue
+            self.tally.reexamined += 1
+            self.tally.digits = max(self.tally.digits, settled.digits)
+            if settled.state == FALSE:
+                found = confirm(self.judge, one, self.theorem.hypotheses, self.theorem.claims)
+                if found.accepted and found.state == FALSE:
+                    self._suspect = (block, one, found)
+                    raise Failure
+            elif settled.state == CLOSE:
+                agree = agreement_of(settled.comparison)
+                self.tally.agreement = (
+                    agree if self.tally.agreement is None else min(agree, self.tally.agreement)
+                )
+
+    def _shrink(self) -> None:
+        """Shrink the first confirmed failure and keep the smallest one that multiprecision confirms."""
+        assert self._suspect is not None
+        block, one, found = self._suspect
+        self.witness = witness_of(one, found.comparisons, self.theorem)
+        shrinker = Shrinker(self._failing)
+        shrinker.mark(block, one.recipe)
+        seed = self.seed
+        with suppress(Failure):
+            run_blocks(self.plan, BLOCKS_PER_ROUND, seed, shrinker.examine)
+        recipes = shrink_further(self.plan, shrinker.smallest()[0], seed, self._failing)
+        known = dict.fromkeys([*recipes, *shrinker.smallest()])
+        for recipe in sorted(known, key=lambda r: r.weight):
+            (again,) = self.judge.judge(self.plan, [recipe], self.theorem.hypotheses, self.theorem.claims)
+            if again.trouble:
+                continue
+            found = confirm(self.judge, again, self.theorem.hypotheses, self.theorem.claims)
+            if found.accepted and found.state == FALSE:
+                self.witness = witness_of(again, found.comparisons, self.theorem)
+                self.tally.digits = max(self.tally.digits, found.digits)
+                return
+
+    def _failing(self, block: tuple[Recipe, ...]) -> list[Recipe]:
+        """Return the recipes of a block on which the claim fails in float64, hypotheses being met."""
+        judged = self.judge.judge(self.plan, block, self.theorem.hypotheses, self.theorem.claims)
+        return [
+            one.recipe
+            for one in judged
+            if not one.trouble
+            and one.state_of(self.theorem.hypotheses) == TRUE
+            and any(one.claims[c].state == FALSE for c in self.theorem.claims)
+        ]
+
+    def _more_blocks(self, plan: DrawPlan, count: int) -> Iterator[tuple[Recipe, ...]]:
+        return draw_blocks(plan, count, self.seed + SEED_STRIDE // 2)

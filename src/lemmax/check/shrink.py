@@ -1,0 +1,126 @@
+r"""From the first failure to a smallest one: Hypothesis shrinks, then smaller sizes are tried."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from lemmax.check.plan import DrawPlan
+from lemmax.check.recipe import Recipe
+from lemmax.check.strategies import blocks
+
+SHRINK_CALLS = 250  # blocks examined while shrinking one failure
+SMALLER_EXAMPLES = 40  # blocks tried on smaller sizes
+
+
+class Failure(AssertionError):
+    """Raised inside Hypothesis when a block holds a failing recipe."""
+
+
+def run_blocks(
+    plan: DrawPlan, count: int, seed: int, examine: Callable[[tuple[Recipe, ...]], None], shrink: bool = True
+) -> None:
+    """Let Hypothesis draw blocks and pass each to ``examine``, which raises :class:`Failure` on failing ones.
+
+    Nothing is stored and no deadline is set: what is drawn follows from ``seed`` alone.
+
+    Raises:
+        Failure: an examined block failed (after shrinking, if asked for).
+    """
+    import hypothesis
+    from hypothesis import HealthCheck, Phase, Verbosity, given, settings
+
+    phases = (Phase.generate, Phase.shrink) if shrink else (Phase.generate,)
+
+    @hypothesis.seed(seed)
+    @settings(
+        max_examples=count,
+        database=None,
+        deadline=None,
+        derandomize=False,
+        phases=phases,
+        suppress_health_check=list(HealthCheck),
+        report_multiple_bugs=False,
+        print_blob=False,
+        verbosity=Verbosity.quiet,
+        backend="hypothesis",
+    )
+    @given(blocks(plan))
+    def body(block: tuple[Recipe, ...]) -> None:
+        examine(block)
+
+    body()
+
+
+def draw_blocks(plan: DrawPlan, count: int, seed: int) -> Iterator[tuple[Recipe, ...]]:
+    """Return blocks drawn by Hypothesis, without examining them."""
+    found: list[tuple[Recipe, ...]] = []
+    run_blocks(plan, count, seed, found.append, shrink=False)
+    return iter(found)
+
+
+class Shrinker:
+    """Remembers which recipes fail, so that a replayed block fails again, and stops after enough calls."""
+
+    def __init__(self, fails: Callable[[tuple[Recipe, ...]], list[Recipe]]) -> None:
+        """Start with a function that returns the failing recipes of a block."""
+        self._fails = fails
+        self._known: dict[tuple[Recipe, ...], bool] = {}
+        self._calls = 0
+        self.failing: dict[Recipe, None] = {}
+
+    def examine(self, block: tuple[Recipe, ...]) -> None:
+        """Raise :class:`Failure` if the block holds a failing recipe.
+
+        Raises:
+            Failure: it does.
+        """
+        bad = self._known.get(block)
+        if bad is None and self._calls < SHRINK_CALLS:
+            self._calls += 1
+            found = self._fails(block)
+            self.failing.update(dict.fromkeys(found))
+            bad = self._known[block] = bool(found)
+        if bad:
+            raise Failure
+
+    def mark(self, block: tuple[Recipe, ...], failing: Recipe) -> None:
+        """Enter a failure found elsewhere."""
+        self._known[block] = True
+        self.failing[failing] = None
+
+    def smallest(self) -> list[Recipe]:
+        """Return the failing recipes, smallest first."""
+        return sorted(self.failing, key=lambda recipe: recipe.weight)
+
+
+def restricted(plan: DrawPlan, recipe: Recipe) -> DrawPlan | None:
+    """Return the plan with sizes smaller than those of a recipe only, or ``None`` if there are none."""
+    table = plan.table
+    largest, total = recipe.weight[:2]
+    keys = [(int(row.max(initial=0)), int(row.sum())) for row in table.rows]
+    keep = np.array([key < (largest, total) for key in keys], dtype=bool)
+    if not keep.any():
+        return None
+    return replace(plan, table=replace(table, rows=table.rows[keep], is_family=table.is_family[keep]))
+
+
+def shrink_further(
+    plan: DrawPlan, recipe: Recipe, seed: int, fails: Callable[[tuple[Recipe, ...]], list[Recipe]]
+) -> list[Recipe]:
+    """Look for failures on smaller sizes than those of a recipe; return them smallest first, then it."""
+    found = {recipe: None}
+    for attempt in range(4):
+        smaller = restricted(plan, min(found, key=lambda r: r.weight))
+        if smaller is None:
+            break
+        shrinker = Shrinker(fails)
+        try:
+            run_blocks(smaller, SMALLER_EXAMPLES, seed + attempt, shrinker.examine)
+        except Failure:
+            found.update(shrinker.failing)
+            continue
+        break
+    return sorted(found, key=lambda r: r.weight)

@@ -13,8 +13,10 @@ from lemmax.expr.arithmetic import as_tensor
 from lemmax.expr.relation import Relation
 from lemmax.expr.tensor import Tensor
 from lemmax.interpret.arguments import as_numbers, check_assumptions
+from lemmax.interpret.complexes import COMPLEX
 from lemmax.interpret.evaluator import Evaluator
 from lemmax.interpret.floating import FLOAT
+from lemmax.interpret.multiprecision import MpArithmetic
 from lemmax.interpret.protocol import Arithmetic
 
 
@@ -92,6 +94,10 @@ def find_arithmetic(arithmetic: str | Arithmetic, digits: int) -> Arithmetic:
         return arithmetic
     if arithmetic == "float":
         return FLOAT
+    if arithmetic == "complex":
+        return COMPLEX
+    if arithmetic == "mpmath":
+        return MpArithmetic(digits)
     raise InvalidArgument(f"arithmetic {arithmetic!r}: expected 'float', 'complex', 'mpmath' or 'rounding'.")
 
 

@@ -3,41 +3,22 @@ r"""The evaluator: a graph of tensors prepared once and computed on many sets of
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
 import sympy as sp
 
-from lemmax.errors import EvaluationError, InvalidArgument, MissingRule, ShapeError
-from lemmax.expr.graph import topological_order
+from lemmax.errors import EvaluationError, InvalidArgument, ShapeError
+from lemmax.expr.graph import inputs_of, topological_order
 from lemmax.expr.indices import is_index
-from lemmax.expr.nodes import Apply, Derivative, Input, Lambda, Param
+from lemmax.expr.nodes import Apply, Input, Lambda, Param
 from lemmax.expr.tensor import Tensor, TensorSymbol
-from lemmax.interpret.applications import compile_apply
 from lemmax.interpret.arguments import as_numbers, check_ndim, code_names, given_sizes
-from lemmax.interpret.bodies import compile_lambda
-from lemmax.interpret.derivatives import compile_derivative
 from lemmax.interpret.floating import FLOAT
 from lemmax.interpret.frame import Frame
-from lemmax.interpret.parts import Run
+from lemmax.interpret.program import Program
 from lemmax.interpret.protocol import Arithmetic, Value
 from lemmax.interpret.sizing import Axis, solve_sizes
-
-
-@singledispatch
-def compile_node(node: Tensor) -> Run:
-    """Return a function that computes a tensor from the values of its operands.
-
-    Raises:
-        MissingRule: the interpreter does not know this kind of tensor.
-    """
-    raise MissingRule(f"the interpreter does not know tensors of kind {type(node).__name__}.")
-
-
-compile_node.register(Lambda)(compile_lambda)
-compile_node.register(Apply)(compile_apply)
-compile_node.register(Derivative)(compile_derivative)
 
 
 class Evaluator:
@@ -57,11 +38,9 @@ class Evaluator:
         for root in self.roots:
             if not isinstance(root, Tensor):
                 raise InvalidArgument(f"{root!r} is no tensor; an Evaluator takes a list of tensors.")
-        self._order = topological_order(*self.roots)
-        self.inputs = code_names(tuple(t for t in self._order if isinstance(t, Input)))
-        self.sizes = _size_symbols(self._order)
-        self._compiled: dict[str, Run] = {}
-        self._orders: dict[frozenset[str], list[Tensor]] = {frozenset(): self._order}
+        self._program = Program(self.roots)
+        self.inputs = code_names(inputs_of(*self.roots))
+        self.sizes = _size_symbols(self._program.order)
         self._solved: dict[tuple[object, ...], dict[sp.Symbol, int]] = {}
 
     def run(
@@ -85,21 +64,15 @@ class Evaluator:
             ShapeError: arrays do not fit the shapes or one another.
             EvaluationError: an array is missing or holds no numbers, or a result is undefined.
         """
-        held = dict(override or {})
-        key = frozenset(t.digest for t in held)
-        order = self._orders.get(key)
-        if order is None:
-            order = self._orders[key] = topological_order(*self.roots, stop=lambda t: t.digest in key)
-        given = self._given(order, key, arrays, held, batch)
+        override = dict(override or {})
+        held = frozenset(t.digest for t in override)
+        order = self._program.needed(held)
+        given = self._given(order, held, arrays, override, batch)
         count = _instances(given) if batch else None
         known = self._known_sizes(given, sizes)
         values = {t.digest: arithmetic.array(a) if isinstance(a, np.ndarray) else a for t, _, a in given}
-        frame = Frame(arithmetic, known, values, key)
-        with np.errstate(all="ignore"):  # undefined results are found and named below
-            for node in order:
-                if node.digest not in values:
-                    values[node.digest] = self._compile(node)(frame)
-        results = [values[root.digest] for root in self.roots]
+        frame = self._program.compute(values, held, known, arithmetic)
+        results = [arithmetic.rearrange(np.asarray, frame.values[root.digest]) for root in self.roots]
         if count is None:
             for root, result in zip(self.roots, results, strict=True):
                 if arithmetic.has_nan(result):
@@ -109,12 +82,6 @@ class Evaluator:
             arithmetic.rearrange(lambda x, n=root.ndim: _with_instances(x, n, count), result)
             for root, result in zip(self.roots, results, strict=True)
         ]
-
-    def _compile(self, node: Tensor) -> Run:
-        run = self._compiled.get(node.digest)
-        if run is None:
-            run = self._compiled[node.digest] = compile_node(node)
-        return run
 
     def _given(
         self,

@@ -1,0 +1,148 @@
+r"""The driver: from tensors to a compiled function.
+
+=========  =================================  ==========================================
+stage      module                             result
+=========  =================================  ==========================================
+lower      :mod:`lemmax.codegen.lower`        definitions: sums of products, functions
+plan       :mod:`lemmax.codegen.planner`      operations on arrays, shared and ordered
+schedule   :mod:`lemmax.codegen.schedule`     statements: variables, shapes, costs
+emit       :mod:`lemmax.codegen.numpy_source` source text
+load       :mod:`lemmax.codegen.load`         a function
+=========  =================================  ==========================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from lemmax.codegen.forms import SoftmaxGradient
+from lemmax.codegen.function import CompiledFunction
+from lemmax.codegen.lower import lower
+from lemmax.codegen.naming import RESERVED, argument_names
+from lemmax.codegen.planner import Planner
+from lemmax.codegen.records import Plan
+from lemmax.codegen.schedule import schedule
+from lemmax.codegen.sizes import representative_sizes
+from lemmax.codegen.target import NUMPY, Target
+from lemmax.errors import InvalidArgument
+from lemmax.expr.graph import inputs_of
+from lemmax.expr.nodes import Input
+from lemmax.expr.tensor import Tensor, identifier
+
+
+def compile(
+    t: Tensor | Sequence[Tensor],
+    *,
+    batch: bool | Sequence[str] = False,
+    name: str | None = None,
+    outputs: Sequence[str] | None = None,
+    softmax_gradient: SoftmaxGradient = "auto",
+    sizes: Mapping[str, int] | None = None,
+    target: Target = NUMPY,
+) -> CompiledFunction:
+    """Return a function that computes ``t`` from arrays, with its source text.
+
+    Args:
+        t: a tensor, or a list of tensors, which share their common parts and are returned as a tuple.
+        batch: ``True`` gives every input a leading instance axis, a list of names only those; outputs get it too.
+        name: name of the function; by default that of a single tensor, else ``compute``.
+        outputs: names of the results in the source, for tensors without a name.
+        softmax_gradient: ``rowsum`` or ``pairwise``; ``auto`` takes the pairwise form, which is exact for
+            saturated rows, where its array of pairs has at most three axes.
+        sizes: typical sizes by name; they decide the order of contractions, never a value.
+        target: what the plan is written down in.
+
+    Raises:
+        InvalidArgument: a name cannot be used in code, a size is in no input, an argument is not understood.
+        NameClash: two inputs have the same name in code.
+        UnsupportedYet: something in the expression has no NumPy form.
+
+    >>> import lemmax as lx
+    >>> n, D = lx.sizes("n D")
+    >>> fn = lx.compile(lx.sqnorm(lx.tensor("X", n, D)) / 2)
+    >>> fn(X=[[3.0, 4.0]])
+    12.5
+    """
+    several = not isinstance(t, Tensor)
+    roots = _as_roots(t)
+    plan = make_plan(roots, several, batch, name, outputs, softmax_gradient, sizes)
+    source = target.emit(plan)
+    return CompiledFunction(source, plan, target.load(source, plan.name))
+
+
+def make_plan(
+    roots: Sequence[Tensor],
+    several: bool,
+    batch: bool | Sequence[str] = False,
+    name: str | None = None,
+    outputs: Sequence[str] | None = None,
+    softmax_gradient: SoftmaxGradient = "auto",
+    sizes: Mapping[str, int] | None = None,
+) -> Plan:
+    """Return the plan for ``roots``; the arguments are those of :func:`compile`."""
+    inputs = inputs_of(*roots)
+    arguments = argument_names(inputs)
+    batched = _batched(inputs, arguments, batch)
+    # the structure of sizes is that of one instance
+    extents = representative_sizes(inputs, sizes)
+    program = lower(roots, batched, softmax_gradient)
+    planner = Planner(program, extents)
+    values = planner.run()
+    function = _function_name(name, roots, several, arguments)
+    wished = _output_names(roots, outputs)
+    return schedule(program, planner, values, function, wished, several)
+
+
+def _as_roots(t: object) -> list[Tensor]:
+    roots = [t] if isinstance(t, Tensor) else list(t) if isinstance(t, list | tuple) else []
+    if not roots or not all(isinstance(r, Tensor) for r in roots):
+        raise InvalidArgument(f"compile({t!r}): expected a tensor or a list of tensors.")
+    return roots
+
+
+def _batched(inputs: Sequence[Input], arguments: Sequence[str], batch: object) -> frozenset[str]:
+    if batch is False:
+        return frozenset()
+    if batch is True:
+        if not inputs:
+            raise InvalidArgument("batch=True: the expression has no input that could carry an instance axis.")
+        return frozenset(str(t.name) for t in inputs)
+    known = {**{a: str(t.name) for a, t in zip(arguments, inputs, strict=True)}, **{str(t.name): str(t.name) for t in inputs}}
+    wanted = list(batch) if isinstance(batch, list | tuple | set | frozenset) else None
+    if not wanted or not all(isinstance(b, str) and b in known for b in wanted):
+        raise InvalidArgument(
+            f"batch={batch!r}: expected True, False or a list of names out of {', '.join(arguments)}."
+        )
+    return frozenset(known[b] for b in wanted)
+
+
+def _function_name(name: str | None, roots: Sequence[Tensor], several: bool, arguments: Sequence[str]) -> str:
+    if name is None:
+        given = identifier(roots[0].name) if not several and roots[0].name else ""
+        usable = given.isidentifier() and given not in RESERVED and given not in arguments
+        return given if usable and _is_free(given) else "compute"
+    if not (isinstance(name, str) and _is_free(name)) or name in RESERVED or name in arguments:
+        raise InvalidArgument(
+            f"name={name!r}: expected a name that Python allows, that is no name of an input and hides no function of Python."
+        )
+    return name
+
+
+def _is_free(name: str) -> bool:
+    import keyword
+
+    return name.isidentifier() and not keyword.iskeyword(name)
+
+
+def _output_names(roots: Sequence[Tensor], outputs: Sequence[str] | None) -> list[str | None]:
+    if outputs is None:
+        unnamed = [p for p, r in enumerate(roots) if r.name is None]
+        return [
+            None if r.name is not None else "result" if len(unnamed) == 1 else f"result{unnamed.index(p) + 1}"
+            for p, r in enumerate(roots)
+        ]
+    if isinstance(outputs, str) or len(outputs) != len(roots) or not all(isinstance(o, str) and _is_free(o) for o in outputs):
+        raise InvalidArgument(
+            f"outputs={outputs!r}: expected {len(roots)} names that Python allows, one per tensor."
+        )
+    return list(outputs)

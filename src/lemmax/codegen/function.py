@@ -1,0 +1,92 @@
+r"""The compiled function: generated source, and a call that takes arrays by name or position."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from lemmax.codegen.records import Plan
+from lemmax.errors import InvalidArgument
+
+
+class CompiledFunction:
+    """A function made from a tensor expression.
+
+    Arrays are passed by keyword, under the names in :attr:`inputs`, or by position in that order.
+    Lists are converted, integers become float64, float32 is kept if all arrays are float32, and
+    complex arrays are taken (so that complex steps work) unless the expression holds a function
+    that is not analytic.
+
+    Attributes:
+        source: text of a standalone file that needs NumPy only.
+        inputs: names of the arguments.
+        plan: what is computed in which order, with shapes and costs.
+    """
+
+    def __init__(self, source: str, plan: Plan, function: Callable[..., Any]) -> None:
+        """Wrap a loaded function; use ``lx.compile``."""
+        self.source = source
+        self.plan = plan
+        self.inputs = plan.arguments
+        self._function = function
+        self.__name__ = plan.name
+        self.__doc__ = function.__doc__
+
+    def __repr__(self) -> str:
+        """Show the signature."""
+        return f"<CompiledFunction {self.__name__}({', '.join(self.inputs)})>"
+
+    def __call__(self, *arrays: Any, **named: Any) -> Any:
+        """Evaluate; scalars come back as Python numbers, a list of tensors as a tuple.
+
+        Raises:
+            InvalidArgument: an argument is missing, unknown, given twice, or no array of numbers.
+            ValueError: shapes do not fit; the generated code says which.
+        """
+        given = self._bind(arrays, named)
+        result = self._function(*[_as_array(self.__name__, n, a) for n, a in zip(self.inputs, given, strict=True)])
+        return tuple(map(_as_result, result)) if self.plan.returns_tuple else _as_result(result)
+
+    def _bind(self, arrays: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:
+        expected = f"{self.__name__} takes {', '.join(self.inputs) or 'no arrays'}"
+        if len(arrays) > len(self.inputs):
+            raise InvalidArgument(f"{expected}; {len(arrays)} arrays were given by position.")
+        values = dict(zip(self.inputs, arrays, strict=False))
+        for name, value in named.items():
+            if name not in self.inputs:
+                raise InvalidArgument(f"{expected}; there is no argument {name!r}.")
+            if name in values:
+                raise InvalidArgument(f"{expected}; {name!r} is given by position and by name.")
+            values[name] = value
+        missing = [name for name in self.inputs if name not in values]
+        if missing:
+            raise InvalidArgument(f"{expected}; missing: {', '.join(missing)}.")
+        return [values[name] for name in self.inputs]
+
+
+def _as_array(function: str, name: str, value: Any) -> np.ndarray[Any, np.dtype[Any]]:
+    """Return a numeric array.
+
+    Raises:
+        InvalidArgument: ``value`` holds something else than numbers, or rows of different lengths.
+    """
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise InvalidArgument(
+            f"{function}: {name} is no array: {error}. Expected a NumPy array or nested lists of numbers of one length."
+        ) from None
+    if array.dtype.kind not in "biufc":
+        raise InvalidArgument(
+            f"{function}: {name} is of type {type(value).__name__} with entries of type {array.dtype}: expected an array of "
+            "numbers. Convert symbolic matrices first, for example np.array(M, dtype=float)."
+        )
+    return array
+
+
+def _as_result(value: Any) -> Any:
+    """Return a scalar as a Python number, an array as it is."""
+    array = np.asarray(value)
+    return array if array.ndim else array.item()

@@ -1,0 +1,132 @@
+r"""Stage 1: tensors become definitions, each a sum of products or an applied function.
+
+Input: the requested tensors.  Output: a :class:`Program`, whose definitions stand in an order in
+which each uses only earlier ones.  On the way unnamed products are inlined
+(``lemmax.calculus.flatten``), so that the next stage is free to group factors as is cheapest; the
+form of softmax gradients is chosen; and the instance axis is added.  No arrays and no text yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import sympy as sp
+
+from lemmax.calculus.flatten import flatten
+from lemmax.calculus.terms import contract_deltas, entry_tensor, split_factors
+from lemmax.codegen.batch import add_instance_axis
+from lemmax.codegen.forms import Choice, SoftmaxGradient, choose_softmax_gradients, in_log_domain
+from lemmax.errors import UnsupportedYet
+from lemmax.expr.graph import inputs_of, topological_order
+from lemmax.expr.indices import is_index
+from lemmax.expr.nodes import Derivative, Input, Lambda, Term
+from lemmax.expr.sizes import Size
+from lemmax.expr.tensor import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """One summand: ``coefficient * sum over bound of the product of factors``.
+
+    Attributes:
+        coefficient: a number or an expression in sizes.
+        factors: SymPy expressions in entries and indices.
+        bound: summed indices with their sizes; each occurs in a factor.
+    """
+
+    coefficient: sp.Expr
+    factors: tuple[sp.Expr, ...]
+    bound: tuple[tuple[sp.Symbol, Size], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """How one tensor is computed.
+
+    Attributes:
+        tensor: an index lambda or an applied function.
+        products: its summands, if it is an index lambda.
+    """
+
+    tensor: Tensor
+    products: tuple[Product, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What is to be computed.
+
+    Attributes:
+        inputs: the variables, in the order of the arguments.
+        definitions: operands first.
+        outputs: the requested tensors.
+        instance_axis: size of the instance axis, or ``None``.
+        choices: decisions made so far, with their reasons.
+    """
+
+    inputs: tuple[Input, ...]
+    definitions: tuple[Definition, ...]
+    outputs: tuple[Tensor, ...]
+    instance_axis: sp.Symbol | None
+    choices: tuple[Choice, ...]
+
+
+def lower(
+    roots: Sequence[Tensor],
+    batched: frozenset[str] = frozenset(),
+    softmax_gradient: SoftmaxGradient = "auto",
+) -> Program:
+    """Return the program that computes ``roots``.
+
+    Args:
+        roots: the requested tensors.
+        batched: names of inputs that get a leading instance axis.
+        softmax_gradient: form of softmax gradients, see :mod:`lemmax.codegen.forms`.
+
+    Raises:
+        UnsupportedYet: a derivative was not worked out.
+        NameClash: two different inputs carry one name.
+    """
+    inputs = inputs_of(*roots)
+    for node in topological_order(*roots):
+        if isinstance(node, Derivative):
+            raise UnsupportedYet(
+                f"code for the formal derivative {node.label()}: work it out first, with lx.gradient or lx.derive(...).result."
+            )
+    flat = flatten(in_log_domain(roots))
+    chosen, choices = choose_softmax_gradients(flat, softmax_gradient)
+    outputs, axis = add_instance_axis(chosen, batched) if batched else (chosen, None)
+    by_name = {t.name: t for t in inputs_of(*outputs)}
+    definitions = tuple(define(t) for t in topological_order(*outputs) if not isinstance(t, Input))
+    # an input may drop out when terms cancel; it stays an argument
+    arguments = tuple(by_name.get(t.name, t) for t in inputs)
+    return Program(arguments, definitions, tuple(outputs), axis, choices)  # type: ignore[arg-type]
+
+
+def define(t: Tensor) -> Definition:
+    """Return the definition of one tensor."""
+    if not isinstance(t, Lambda):
+        return Definition(t, ())
+    free = dict(zip(t.indices, t.shape, strict=True))
+    return Definition(t, tuple(as_product(contract_deltas(term, free)) for term in t.terms))
+
+
+def as_product(term: Term) -> Product:
+    """Split a term into factors; a square under a sum is two factors, an index that does not occur is its size."""
+    coefficient, factors = split_factors(term.expr)
+    present = term.expr.atoms(sp.Symbol)
+    coefficient *= sp.Mul(*[s for i, s in term.bound if i not in present])
+    bound = tuple((i, s) for i, s in term.bound if i in present)
+    summed = {i for i, _ in bound}
+    split: list[sp.Expr] = []
+    for factor in factors:
+        base, exponent = factor.as_base_exp()
+        square = exponent == 2 and entry_tensor(base) is not None and bool(summed & base.atoms(sp.Symbol))
+        split += [base, base] if square else [factor]
+    return Product(coefficient, tuple(split), bound)
+
+
+def labels_of(expr: sp.Expr) -> set[sp.Symbol]:
+    """Return the index symbols in a factor."""
+    return {s for s in expr.atoms(sp.Symbol) if is_index(s)}

@@ -1,0 +1,133 @@
+r"""The order in which a product of several arrays is contracted, two at a time.
+
+Up to :data:`MOST_EXACT` factors all orders are compared (dynamic programming over subsets);
+beyond, opt_einsum's search decides.  The cost of a step is the number of multiplications, at
+representative sizes; steps that are no matrix products cost more per multiplication, and what an
+earlier statement has already computed costs nothing.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+import sympy as sp
+
+from lemmax.codegen.labels import Frame, Label, Labelled
+
+MOST_EXACT = 7
+ENTRYWISE = 4.0
+"""Cost of a multiplication outside matrix products: it is bound by memory, not by arithmetic."""
+
+Tree = int | tuple["Tree", "Tree"] | frozenset[int]
+"""A factor, a pair of trees to be contracted, or a set of factors whose product is already there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A contraction order: its tree and its cost at representative sizes."""
+
+    cost: float
+    tree: Tree
+
+
+def best_order(
+    factors: Sequence[Labelled],
+    keep: Collection[Label],
+    frame: Frame,
+    extent: Callable[[Label], float],
+    available: Callable[[frozenset[int]], bool],
+) -> Tree:
+    """Return the cheapest tree of pairwise contractions.
+
+    Args:
+        factors: at least one labelled value.
+        keep: labels of the result.
+        frame: sizes of the labels.
+        extent: representative size of a label.
+        available: is the product of these factors, summed over what only they have, already computed?
+    """
+    count = len(factors)
+    if count == 1:
+        return 0
+    labels = [frozenset(f.labels) for f in factors]
+    if count > MOST_EXACT:
+        return _searched(labels, frozenset(keep), extent)
+    everything = frozenset(range(count))
+
+    def result_labels(chosen: frozenset[int]) -> frozenset[Label]:
+        inside = frozenset().union(*[labels[p] for p in chosen])
+        outside = frozenset(keep).union(*[labels[p] for p in everything - chosen])
+        return inside & outside
+
+    kept = {}
+    best: dict[frozenset[int], Plan] = {}
+    for p in range(count):
+        single = frozenset([p])
+        best[single] = Plan(0.0, p)
+        kept[single] = result_labels(single)
+    for size in range(2, count + 1):
+        for members in itertools.combinations(range(count), size):
+            chosen = frozenset(members)
+            kept[chosen] = result_labels(chosen)
+            if available(chosen):
+                best[chosen] = Plan(0.0, chosen)
+                continue
+            options = []
+            for left in _halves(members):
+                right = chosen - left
+                cost = best[left].cost + best[right].cost + _step(kept[left], kept[right], kept[chosen], extent)
+                options.append(Plan(cost, (best[left].tree, best[right].tree)))
+            best[chosen] = min(options, key=lambda plan: plan.cost)
+    return best[everything].tree
+
+
+def _halves(members: tuple[int, ...]) -> list[frozenset[int]]:
+    """Return all proper subsets that hold the first member."""
+    first, rest = members[0], members[1:]
+    return [
+        frozenset((first, *others)) for size in range(len(rest)) for others in itertools.combinations(rest, size)
+    ]
+
+
+def _step(
+    left: frozenset[Label], right: frozenset[Label], result: frozenset[Label], extent: Callable[[Label], float]
+) -> float:
+    """Return the cost of one contraction."""
+    work = 1.0
+    for label in left | right:
+        work *= extent(label)
+    output = 1.0
+    for label in result:
+        output *= extent(label)
+    matrix_product = bool((left & right) - result) and bool(left - right) and bool(right - left)
+    return work * (1.0 if matrix_product else ENTRYWISE) + output
+
+
+def _searched(
+    labels: Sequence[frozenset[Label]], keep: frozenset[Label], extent: Callable[[Label], float]
+) -> Tree:
+    """Return the order that opt_einsum's search finds."""
+    from opt_einsum.paths import auto
+
+    names = {label: str(label) for label in frozenset().union(*labels)}
+    path = auto(
+        [set(sorted(names[x] for x in group)) for group in labels],
+        {names[x] for x in keep if x in names},
+        {name: int(extent(label)) for label, name in names.items()},
+    )
+    trees: list[Tree] = list(range(len(labels)))
+    for positions in path:
+        parts = [trees[p] for p in positions]
+        trees = [t for p, t in enumerate(trees) if p not in positions]
+        merged = parts[0]
+        for part in parts[1:]:
+            merged = (merged, part)
+        trees.append(merged)
+    return trees[0]
+
+
+def representative(size: sp.Expr, extents: dict[sp.Symbol, int]) -> float:
+    """Return a size at representative values of its symbols (32 for symbols without one)."""
+    return float(size.xreplace({s: sp.Integer(extents.get(s, 32)) for s in size.free_symbols}))

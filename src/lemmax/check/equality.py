@@ -1,0 +1,127 @@
+r"""``lx.equal``: are two expressions equal for all sizes and values?
+
+*Proved* if their normal forms agree.  *Refuted* if at a point with rational entries the two sides,
+evaluated with 50 and with 100 digits, differ by far more than the two precisions differ from one another.
+Everything else is *unknown*: agreement at any number of points proves nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from lemmax.calculus.normal_form import TooLarge, is_zero, normal_form
+from lemmax.errors import EvaluationError, ShapeError, UnsupportedYet
+from lemmax.expr.arithmetic import as_tensor
+from lemmax.expr.graph import inputs_of, topological_order
+from lemmax.expr.sizes import same_size
+from lemmax.expr.tensor import Scalar, Tensor, identifier
+from lemmax.interpret import Evaluator
+from lemmax.interpret.multiprecision import MpArithmetic
+from lemmax.statement.verdict import Comparison, Verdict, Witness
+
+_REWRITES = "definitions written out, products multiplied out, deltas contracted, dummies renamed"
+_POINTS = 8
+_COARSE, _FINE = 50, 100
+_MARGIN = 10**10  # the sides must differ by this many times what the two precisions differ
+
+
+def equal(a: Tensor | Scalar, b: Tensor | Scalar, seed: int = 0) -> Verdict:
+    """Return whether two expressions are equal: proved, refuted with a witness, or unknown.
+
+    Args:
+        a: left side.
+        b: right side, of the same shape.
+        seed: from which points are drawn.
+
+    Raises:
+        ShapeError: the shapes differ (which is no statement about values).
+
+    Example:
+        >>> import lemmax as lx
+        >>> n = lx.size("n")
+        >>> A, B = lx.tensor("A", n, n), lx.tensor("B", n, n)
+        >>> lx.equal(lx.trace(A @ B), lx.trace(B @ A)).name
+        'proved'
+        >>> lx.equal(A @ B, B @ A).name
+        'refuted'
+    """
+    left, right = as_tensor(a), as_tensor(b)
+    fits = left.ndim == right.ndim and all(
+        same_size(x, y) for x, y in zip(left.shape, right.shape, strict=True)
+    )
+    if not fits:
+        raise ShapeError(f"equal: {left.label()} and {right.label()} have different shapes.")
+    try:
+        if is_zero(normal_form(left - right)):
+            return Verdict("proved", f"normal forms agree ({_REWRITES})")
+        reason = "normal forms differ"
+    except TooLarge:
+        reason = "the normal form is too large to be written out"
+    evaluator = Evaluator([left, right])
+    agreed = 0
+    for sizes, arrays in _points(left, right, seed):
+        try:
+            witness = _compare(evaluator, sizes, arrays)
+        except (EvaluationError, ArithmeticError, UnsupportedYet):
+            continue  # outside the domain of one side; try another point
+        if witness is not None:
+            return Verdict("refuted", "the sides differ at a point", witness)
+        agreed += 1
+    return Verdict("unknown", f"{reason}, but the sides agree at {agreed} of {_POINTS} points")
+
+
+def _points(left: Tensor, right: Tensor, seed: int) -> Iterator[tuple[dict[str, int], dict[str, np.ndarray]]]:
+    """Yield sizes and arrays of small fractions, small sizes first."""
+    rng = np.random.default_rng(seed)
+    names = {x for t in topological_order(left, right) for s in t.shape for x in s.free_symbols}
+    symbols = sorted(names, key=str)
+    for attempt in range(_POINTS):
+        most = 2 + attempt // 3
+        sizes = {s: int(rng.integers(1, most + 1)) if attempt else 2 for s in symbols}
+        arrays = {}
+        for t in inputs_of(left, right):
+            shape = tuple(int(sp.sympify(s).subs(sizes)) for s in t.shape)
+            x = rng.integers(-8, 9, size=shape) / 4.0
+            if "positive" in t.assumptions or attempt % 3 == 1:
+                x = np.abs(x) + 0.25  # logarithms and roots live here
+            if attempt % 3 == 2 and len(shape) >= 2 and shape[-1] == shape[-2]:
+                x = x / 8 + np.eye(shape[-1])
+            arrays[identifier(str(t.name))] = x
+        yield {str(s): k for s, k in sizes.items()}, arrays
+
+
+def _compare(evaluator: Evaluator, sizes: dict[str, int], arrays: dict[str, np.ndarray]) -> Witness | None:
+    coarse = [np.asarray(v) for v in evaluator.run(arrays, sizes=sizes, arithmetic=MpArithmetic(_COARSE))]
+    fine = [np.asarray(v) for v in evaluator.run(arrays, sizes=sizes, arithmetic=MpArithmetic(_FINE))]
+    for at in np.ndindex(fine[0].shape):
+        x, y = fine[0][at], fine[1][at]
+        if not _is_finite(x) or not _is_finite(y):
+            raise EvaluationError("a side is not finite")
+        slip = abs(coarse[0][at] - x) + abs(coarse[1][at] - y)
+        if abs(x - y) > _MARGIN * slip and abs(x - y) > 10 ** (-_COARSE // 2) * (abs(x) + abs(y)):
+            numbers = Comparison("entry", "==", _digits(x), _digits(y), at, _FINE, False)
+            entries = {name: _fractions(array) for name, array in arrays.items()}
+            return Witness(sizes, entries, (numbers,))
+    return None
+
+
+def _is_finite(x: Any) -> bool:
+    return bool(x == x and abs(x) != float("inf"))
+
+
+def _digits(x: Any) -> str:
+    import mpmath
+
+    return str(mpmath.nstr(x, 20))
+
+
+def _fractions(array: np.ndarray) -> Any:
+    """Return the entries as exact fractions, in nested lists."""
+    if array.ndim == 0:
+        return str(Fraction(float(array)))
+    return [_fractions(row) for row in array]

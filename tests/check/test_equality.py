@@ -1,0 +1,97 @@
+"""lx.equal: proofs by normal form, refutations with witnesses, and unknown in between."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import lemmax as lx
+
+n, m, D = lx.sizes("n m D")
+A, B, C = (lx.tensor(name, n, n) for name in "ABC")
+X, W, Y = lx.tensor("X", n, D), lx.tensor("W", D, m), lx.tensor("Y", n, m)
+x = lx.tensor("x", n)
+
+TRUE = {
+    "cyclic trace": (lx.trace(A @ B @ C), lx.trace(C @ A @ B)),
+    "trace of a transpose": (lx.trace(A @ B @ C), lx.trace(C.T @ B.T @ A.T)),
+    "transpose of a product": ((A @ B).T, B.T @ A.T),
+    "associativity": (A @ (B @ C), (A @ B) @ C),
+    "distributivity": ((A + B) @ C, A @ C + B @ C),
+    "squared norm as a trace": (lx.sqnorm(X @ W - Y), lx.trace((X @ W - Y).T @ (X @ W - Y))),
+    "gradient of least squares": (lx.gradient(lx.sqnorm(X @ W - Y) / 2, W), X.T @ X @ W - X.T @ Y),
+    "exponential of a sum": (lx.exp(A + B), lx.exp(A) * lx.exp(B)),
+    "delta contraction": (lx.eye(n) @ A, A),
+    "diagonal twice": (lx.diag(lx.diag(x)), x),
+    "sum of a size": (lx.sum(lx.ones(n, m)), n * m),
+    "quadratic form": (x @ A @ x, x @ A.T @ x),
+}
+FALSE = {
+    "order of factors": (A @ B, B @ A),
+    "wrong cyclic order": (lx.trace(A @ B @ C), lx.trace(B @ A @ C)),
+    "lost transpose": (X.T @ (X @ W - Y), X.T @ X @ W + X.T @ Y),
+    "factor": (lx.gradient(lx.sqnorm(A), A), A),
+    "exponential of a product": (lx.exp(A * B), lx.exp(A) * lx.exp(B)),
+    "softmax over the wrong axis": (lx.softmax(A, axis=-1), lx.softmax(A, axis=0)),
+    "size": (lx.sum(lx.ones(n, m)), n + m),
+}
+
+
+@pytest.mark.parametrize("name", TRUE)
+def test_identities_are_proved(name: str) -> None:
+    assert lx.equal(*TRUE[name]).name == "proved"
+
+
+@pytest.mark.parametrize("name", FALSE)
+def test_false_claims_are_refuted_with_a_witness_that_can_be_checked(name: str) -> None:
+    verdict = lx.equal(*FALSE[name])
+    assert verdict.name == "refuted"
+    assert verdict.witness is not None
+    arrays = {
+        key: np.vectorize(lambda s: float(Fraction(s)))(np.array(entries))
+        for key, entries in verdict.witness.arrays.items()
+    }
+    sides = [
+        np.asarray(
+            lx.evaluate(
+                side, {k: a for k, a in arrays.items() if k in used(side)}, sizes=sized(side, verdict)
+            )
+        )
+        for side in FALSE[name]
+    ]
+    (numbers,) = verdict.witness.comparisons
+    assert [side[numbers.index] for side in sides] == pytest.approx([float(numbers.lhs), float(numbers.rhs)])
+    assert float(numbers.lhs) != float(numbers.rhs)
+
+
+def used(side: object) -> set[str]:
+    from lemmax.expr.graph import inputs_of
+
+    return {str(t.name) for t in inputs_of(side)} if isinstance(side, lx.Tensor) else set()
+
+
+def sized(side: object, verdict: lx.Verdict) -> dict[str, int]:
+    from lemmax.expr.arithmetic import as_tensor
+    from lemmax.interpret import Evaluator
+
+    assert verdict.witness is not None
+    return {k: v for k, v in verdict.witness.sizes.items() if k in Evaluator([as_tensor(side)]).sizes}
+
+
+def test_what_the_normal_form_does_not_see_is_unknown_not_refuted() -> None:
+    verdict = lx.equal(lx.sum(lx.softmax(A, axis=-1), axis=-1), lx.ones(n))
+    assert verdict.name == "unknown"
+    assert "agree at 8 of 8 points" in verdict.reason
+    assert lx.equal(lx.inv(A @ B), lx.inv(B) @ lx.inv(A)).name == "unknown"
+
+
+def test_a_difference_far_below_double_precision_is_still_found() -> None:
+    tiny = lx.full(1, n, n) / 10**18
+    assert lx.equal(A, A + tiny).name == "refuted"
+
+
+def test_different_shapes_are_an_error() -> None:
+    with pytest.raises(lx.ShapeError, match="different shapes"):
+        lx.equal(A, x)

@@ -18,6 +18,8 @@ from lemmax.interpret.evaluator import Evaluator
 from lemmax.interpret.floating import FLOAT
 from lemmax.interpret.multiprecision import MpArithmetic
 from lemmax.interpret.protocol import Arithmetic
+from lemmax.interpret.rounded import Rounded
+from lemmax.interpret.rounding import ROUNDING
 
 
 def evaluate(
@@ -98,10 +100,15 @@ def find_arithmetic(arithmetic: str | Arithmetic, digits: int) -> Arithmetic:
         return COMPLEX
     if arithmetic == "mpmath":
         return MpArithmetic(digits)
+    if arithmetic == "rounding":
+        return ROUNDING
     raise InvalidArgument(f"arithmetic {arithmetic!r}: expected 'float', 'complex', 'mpmath' or 'rounding'.")
 
 
 def public(value: Any) -> Any:
     """Return a value as users see it: fresh writable arrays, scalars as numbers."""
+    if isinstance(value, Rounded):
+        radius = np.broadcast_to(value.radius, np.shape(value.value))
+        return Rounded(public(value.value), public(radius))
     array = np.array(value)
     return array.item() if array.ndim == 0 else array

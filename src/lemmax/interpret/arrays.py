@@ -13,7 +13,7 @@ from lemmax.interpret.protocol import BoolArray, Condition, IntArray
 
 Array: TypeAlias = npt.NDArray[Any]
 
-_COMPARE: dict[str, Callable[[Array, Array], BoolArray]] = {
+COMPARE: dict[str, Callable[[Array, Array], BoolArray]] = {
     "<": np.less,
     "<=": np.less_equal,
     "==": np.equal,
@@ -95,7 +95,7 @@ class ArrayArithmetic:
 
     def compare(self, op: str, x: Array, y: Array) -> Condition:
         """Compare real parts."""
-        return Condition(np.asarray(_COMPARE[op](self.real(x), self.real(y)), dtype=bool))
+        return Condition(np.asarray(COMPARE[op](self.real(x), self.real(y)), dtype=bool))
 
     def select(self, condition: Condition, x: Array, y: Array) -> Array:
         """Choose entries."""
@@ -122,22 +122,22 @@ class ArrayArithmetic:
 
     def extreme(self, x: Array, axes: tuple[int, ...], sign: int) -> Array:
         """Return the entry whose real part is extreme, the first of several."""
-        flat, keep = _joined(x, axes)
+        flat, keep = joined(x, axes)
         real = self.real(flat)
         at = np.argmax(real, axis=-1) if sign > 0 else np.argmin(real, axis=-1)
         return np.take_along_axis(flat, at[..., None], axis=-1)[..., 0].reshape(keep)
 
     def extreme_mask(self, x: Array, axes: tuple[int, ...], sign: int) -> Array:
         """Mark the first extreme entry."""
-        flat, _ = _joined(x, axes)
+        flat, _ = joined(x, axes)
         real = self.real(flat)
         at = np.argmax(real, axis=-1) if sign > 0 else np.argmin(real, axis=-1)
         mask = np.arange(flat.shape[-1]) == at[..., None]
-        return self.integers(_unjoined(mask.astype(np.int64), x.shape, axes))
+        return self.integers(unjoined(mask.astype(np.int64), x.shape, axes))
 
     def product(self, x: Array, axes: tuple[int, ...]) -> Array:
         """Multiply along axes."""
-        flat, keep = _joined(x, axes)
+        flat, keep = joined(x, axes)
         return np.asarray(np.multiply.reduce(flat, axis=-1)).reshape(keep)
 
     def integers(self, numbers: IntArray) -> Array:
@@ -145,7 +145,7 @@ class ArrayArithmetic:
         raise NotImplementedError
 
 
-def _joined(x: Array, axes: tuple[int, ...]) -> tuple[Array, tuple[int, ...]]:
+def joined(x: Array, axes: tuple[int, ...]) -> tuple[Array, tuple[int, ...]]:
     """Return ``x`` with the reduced axes joined at the end, and the shape with them kept as length 1."""
     positive = sorted(a % x.ndim for a in axes)
     others = [a for a in range(x.ndim) if a not in positive]
@@ -154,8 +154,8 @@ def _joined(x: Array, axes: tuple[int, ...]) -> tuple[Array, tuple[int, ...]]:
     return moved.reshape(*(x.shape[a] for a in others), -1), keep
 
 
-def _unjoined(flat: Array, shape: tuple[int, ...], axes: tuple[int, ...]) -> Array:
-    """Undo :func:`_joined` for an array of the same entries."""
+def unjoined(flat: Array, shape: tuple[int, ...], axes: tuple[int, ...]) -> Array:
+    """Undo :func:`joined` for an array of the same entries."""
     positive = sorted(a % len(shape) for a in axes)
     order = [*(a for a in range(len(shape)) if a not in positive), *positive]
     return flat.reshape([shape[a] for a in order]).transpose(np.argsort(order))

@@ -1,0 +1,122 @@
+r"""Matrix functions of numbers with a rounding radius."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lemmax.interpret.floating import FLOAT
+from lemmax.interpret.rounded import EPS, Array, Rounded
+
+BACKWARD = 16.0  # backward errors of LAPACK are allowed this factor times the size times EPS
+
+
+def _radius(x: Rounded) -> Array:
+    return np.broadcast_to(x.radius, x.value.shape)
+
+
+def _frobenius(a: Array) -> Array:
+    return np.sqrt(np.sum(a * a, axis=(-2, -1)))
+
+
+def _backward(x: Rounded) -> Array:
+    """Bound in the Frobenius norm on how far the matrix that LAPACK solved for is from the exact one."""
+    m, n = x.value.shape[-2:]
+    return _frobenius(_radius(x)) + BACKWARD * max(m, n) * EPS * _frobenius(x.value)
+
+
+def inverse(x: Rounded) -> Rounded:
+    r"""Return inverses.
+
+    With X the computed inverse and :math:`E = I - A'X`: :math:`A'^{-1} - X = X(E + E^2 + \dots)`, entry by entry at
+    most :math:`|X||E| + (|X| 1) \|E\|^2 / (1 - \|E\|)`.
+    """
+    value = FLOAT.inverse(x.value)
+    n = x.value.shape[-1]
+    size = np.abs(value)
+    entries = np.abs(x.value)
+    error = np.abs(np.eye(n) - x.value @ value) + ((n + 3) * EPS * entries + _radius(x)) @ size + n * EPS
+    norm = _frobenius(error)[..., None, None]
+    rows = np.sum(size, axis=-1, keepdims=True)
+    radius = size @ error + rows * norm**2 / np.where(norm < 0.5, 1 - norm, 1.0) + EPS * size
+    known = np.isfinite(radius) & (norm < 0.5)
+    singular = np.isnan(value) & (_radius(x).max(initial=0.0) > 0)
+    value = np.where(singular, 0.0, value)
+    return Rounded(value, np.where(np.isnan(value), 0.0, np.where(known, radius, np.inf)))
+
+
+def _relative_distance(x: Rounded) -> Array:
+    """Bound on ``|A^-1 dA|`` in the Frobenius norm; infinite for singular matrices."""
+    least = singular_values(x).value[..., -1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(least > 0, _backward(x) / least, np.inf)
+
+
+def determinant(x: Rounded) -> Rounded:
+    r"""Return determinants.
+
+    :math:`|\det(A + E) - \det A| \le n \|E\| (\|A\| + \|E\|)^{n-1}`, and relative to det A at most
+    :math:`(1 + \|A^{-1}E\|)^n - 1`.
+    """
+    value = FLOAT.determinant(x.value)
+    n = x.value.shape[-1]
+    far = _backward(x)
+    absolute = n * far * (_frobenius(x.value) + far) ** (n - 1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        relative = np.abs(value) * np.expm1(n * np.log1p(_relative_distance(x)))
+    radius = np.fmin(absolute, relative) + n * EPS * np.abs(value)
+    return Rounded(value, np.where(np.isnan(value), 0.0, radius))
+
+
+def log_determinant(x: Rounded) -> Rounded:
+    r"""Return log det; its change is at most :math:`-n \log(1 - \|A^{-1}E\|)`."""
+    value = FLOAT.log_determinant(x.value)
+    n = x.value.shape[-1]
+    near = _relative_distance(x)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        radius = np.where(near < 1, -n * np.log1p(-np.minimum(near, 1.0)), np.inf)
+        radius = radius + BACKWARD * n * EPS * (1 + np.abs(np.log(np.maximum(_frobenius(x.value), 1e-300))))
+    open_ = np.isnan(value) & (near >= 1)  # the sign of the determinant is not decided
+    return Rounded(
+        np.where(open_, 0.0, value), np.where(np.isnan(value) & ~open_, 0.0, radius + EPS * np.abs(value))
+    )
+
+
+def singular_values(x: Rounded) -> Rounded:
+    r"""Return singular values; none moves by more than the norm of the perturbation (Weyl)."""
+    value = FLOAT.singular_values(x.value)
+    return _spectrum(value, _backward(x))
+
+
+def eigenvalues(x: Rounded) -> Rounded:
+    r"""Return eigenvalues of the symmetric part; none moves by more than the norm of the perturbation (Weyl)."""
+    return _spectrum(FLOAT.eigenvalues(x.value), _backward(x))
+
+
+def _spectrum(value: Array, moved: Array) -> Rounded:
+    radius = np.broadcast_to(moved[..., None], value.shape)
+    open_ = np.isnan(value) & ~np.isfinite(radius)
+    return Rounded(np.where(open_, 0.0, value), np.where(np.isnan(value) & ~open_, 0.0, radius))
+
+
+def rank(x: Rounded) -> Rounded:
+    """Count singular values that are certainly not 0; the radius counts those that may or may not be."""
+    values = singular_values(x)
+    certain = np.sum(values.value > values.radius, axis=-1)
+    possible = values.value.shape[-1] - certain
+    zero = np.all((x.value == 0) & (_radius(x) == 0), axis=(-2, -1))
+    return Rounded(certain.astype(float), np.where(zero, 0.0, possible.astype(float)))
+
+
+def hull_distance(points: Rounded, target: Rounded) -> Rounded:
+    r"""Return distances from Minkowski sums of hulls.
+
+    The distance moves by at most :math:`\sum_h \max_j \|dp_{hj}\| + \|dy\|`; the gap between the computed bounds is
+    added.
+    """
+    from lemmax.interpret.hulls import distances
+
+    upper, lower, scale = distances(points.value, target.value)
+    moved = np.sum(np.max(np.sqrt(np.sum(_radius(points) ** 2, axis=-1)), axis=-1), axis=-1)
+    moved = moved + np.sqrt(np.sum(_radius(target) ** 2, axis=-1))
+    count = points.value.shape[-3] + points.value.shape[-1]
+    return Rounded(upper, (upper - lower) + moved + BACKWARD * count * EPS * scale)

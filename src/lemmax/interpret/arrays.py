@@ -46,6 +46,10 @@ class ArrayArithmetic:
         """Is an entry undefined?"""
         return bool(np.any(x != x))
 
+    def outgoing(self, x: Array) -> Array:
+        """Make an array of a number."""
+        return np.asarray(x)
+
     def rearrange(self, move: Callable[..., Array], *xs: Array) -> Array:
         """Move entries."""
         return move(*xs)

@@ -72,7 +72,7 @@ class Evaluator:
         known = self._known_sizes(given, sizes)
         values = {t.digest: arithmetic.array(a) if isinstance(a, np.ndarray) else a for t, _, a in given}
         frame = self._program.compute(values, held, known, arithmetic)
-        results = [arithmetic.rearrange(np.asarray, frame.values[root.digest]) for root in self.roots]
+        results = [arithmetic.outgoing(frame.values[root.digest]) for root in self.roots]
         if count is None:
             for root, result in zip(self.roots, results, strict=True):
                 if arithmetic.has_nan(result):

@@ -132,6 +132,10 @@ class MpArithmetic(ArrayArithmetic):
         return np.asarray(self.context.one, dtype=object)
 
     # -- operations that NumPy reads differently for objects --------------------------------------------
+    def outgoing(self, x: Array) -> Array:
+        """Make an array of a number."""
+        return np.asarray(x, dtype=object)
+
     def rearrange(self, move: Callable[..., Array], *xs: Array) -> Array:
         """Move entries; operations on scalars return bare numbers, which are wrapped here."""
         return move(*[np.asarray(x, dtype=object) for x in xs])

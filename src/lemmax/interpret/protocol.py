@@ -56,6 +56,9 @@ class Arithmetic(Protocol):
     def has_nan(self, x: Value) -> bool:
         """Is an entry undefined?"""
 
+    def outgoing(self, x: Value) -> Value:
+        """Bring a result into the form in which it is given out."""
+
     # -- moving entries ----------------------------------------------------------------------
     def rearrange(self, move: Callable[..., npt.NDArray[Any]], *xs: Value) -> Value:
         """Apply a function that only moves, repeats or drops entries."""

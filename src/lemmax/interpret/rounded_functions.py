@@ -54,11 +54,11 @@ def apply(function: Function, x: Rounded) -> Rounded:
 
 def _near(x: Array, r: Array) -> Array:
     """Return the least absolute value in the interval."""
-    return np.maximum(np.abs(x) - r, 0.0)
+    return np.asarray(np.maximum(np.abs(x) - r, 0.0))
 
 
 def _exp(x: Array, r: Array, v: Array) -> Array:
-    return np.maximum(v * np.expm1(r), np.where(v < SUBNORMAL, np.exp(x + r), 0.0))
+    return np.asarray(np.maximum(v * np.expm1(r), np.where(v < SUBNORMAL, np.exp(x + r), 0.0)))
 
 
 def _log(x: Array, r: Array, v: Array) -> Array:
@@ -67,9 +67,8 @@ def _log(x: Array, r: Array, v: Array) -> Array:
 
 def _sqrt(x: Array, r: Array, v: Array) -> Array:
     inside = x > r
-    return np.where(
-        inside, r / np.maximum(v + np.sqrt(np.where(inside, x - r, 0.0)), SMALLEST), np.sqrt(x + r)
-    )
+    smaller = np.sqrt(np.where(inside, x - r, 0.0))
+    return np.asarray(np.where(inside, r / np.maximum(v + smaller, SMALLEST), np.sqrt(x + r)))
 
 
 def _tan(x: Array, r: Array, v: Array) -> Array:
@@ -97,7 +96,7 @@ def _arctanh(x: Array, r: Array, v: Array) -> Array:
 def _sigmoid(x: Array, r: Array, v: Array) -> Array:
     least = floating.sigmoid(_near(x, r))
     other = floating.sigmoid(-_near(x, r))
-    return np.minimum(r * least * other, v * np.expm1(r))
+    return np.asarray(np.minimum(r * least * other, v * np.expm1(r)))
 
 
 def _jump(height: float) -> Bound:

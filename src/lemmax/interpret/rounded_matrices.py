@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lemmax.interpret.floating import FLOAT
-from lemmax.interpret.rounded import EPS, Array, Rounded
+from lemmax.interpret.rounded import EPS, SUBNORMAL, Array, Rounded
 
 BACKWARD = 16.0  # backward errors of LAPACK are allowed this factor times the size times EPS
 
@@ -15,20 +15,20 @@ def _radius(x: Rounded) -> Array:
 
 
 def _frobenius(a: Array) -> Array:
-    return np.sqrt(np.sum(a * a, axis=(-2, -1)))
+    return np.asarray(np.sqrt(np.sum(a * a, axis=(-2, -1))))
 
 
 def _backward(x: Rounded) -> Array:
     """Bound in the Frobenius norm on how far the matrix that LAPACK solved for is from the exact one."""
     m, n = x.value.shape[-2:]
-    return _frobenius(_radius(x)) + BACKWARD * max(m, n) * EPS * _frobenius(x.value)
+    return np.asarray(_frobenius(_radius(x)) + BACKWARD * max(m, n) * EPS * _frobenius(x.value))
 
 
 def inverse(x: Rounded) -> Rounded:
     r"""Return inverses.
 
-    With X the computed inverse and :math:`E = I - A'X`: :math:`A'^{-1} - X = X(E + E^2 + \dots)`, entry by entry at
-    most :math:`|X||E| + (|X| 1) \|E\|^2 / (1 - \|E\|)`.
+    With X the computed inverse and :math:`E = I - A'X`: :math:`A'^{-1} - X = X(E + E^2 + \dots)`, entry by
+    entry at most :math:`|X||E| + (|X| 1) \|E\|^2 / (1 - \|E\|)`.
     """
     value = FLOAT.inverse(x.value)
     n = x.value.shape[-1]
@@ -46,9 +46,9 @@ def inverse(x: Rounded) -> Rounded:
 
 def _relative_distance(x: Rounded) -> Array:
     """Bound on ``|A^-1 dA|`` in the Frobenius norm; infinite for singular matrices."""
-    least = singular_values(x).value[..., -1]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(least > 0, _backward(x) / least, np.inf)
+    values = singular_values(x)
+    least = values.value[..., -1] - values.radius[..., -1]
+    return np.where(least > 0, _backward(x) / np.maximum(least, SUBNORMAL), np.inf)
 
 
 def determinant(x: Rounded) -> Rounded:
@@ -76,9 +76,8 @@ def log_determinant(x: Rounded) -> Rounded:
         radius = np.where(near < 1, -n * np.log1p(-np.minimum(near, 1.0)), np.inf)
         radius = radius + BACKWARD * n * EPS * (1 + np.abs(np.log(np.maximum(_frobenius(x.value), 1e-300))))
     open_ = np.isnan(value) & (near >= 1)  # the sign of the determinant is not decided
-    return Rounded(
-        np.where(open_, 0.0, value), np.where(np.isnan(value) & ~open_, 0.0, radius + EPS * np.abs(value))
-    )
+    radius = np.where(np.isnan(value) & ~open_, 0.0, radius + EPS * np.abs(value))
+    return Rounded(np.where(open_, 0.0, value), radius)
 
 
 def singular_values(x: Rounded) -> Rounded:
@@ -88,7 +87,7 @@ def singular_values(x: Rounded) -> Rounded:
 
 
 def eigenvalues(x: Rounded) -> Rounded:
-    r"""Return eigenvalues of the symmetric part; none moves by more than the norm of the perturbation (Weyl)."""
+    """Return eigenvalues of the symmetric part; Weyl's bound as for singular values."""
     return _spectrum(FLOAT.eigenvalues(x.value), _backward(x))
 
 
@@ -110,8 +109,8 @@ def rank(x: Rounded) -> Rounded:
 def hull_distance(points: Rounded, target: Rounded) -> Rounded:
     r"""Return distances from Minkowski sums of hulls.
 
-    The distance moves by at most :math:`\sum_h \max_j \|dp_{hj}\| + \|dy\|`; the gap between the computed bounds is
-    added.
+    The distance moves by at most :math:`\sum_h \max_j \|dp_{hj}\| + \|dy\|`; the gap between the computed
+    bounds is added.
     """
     from lemmax.interpret.hulls import distances
 

@@ -25,9 +25,9 @@ def _weights(x: Rounded, axes: tuple[int, ...]) -> tuple[Array, Array, Array, Ar
 def _relative_change(weights: Array, change: Array, axes: tuple[int, ...], count: int) -> Array:
     """Return a bound on the relative change of the sum of weights."""
     with np.errstate(over="ignore"):
-        terms = weights * np.expm1(change) + np.where(weights < SUBNORMAL, weights * 0 + _late(change), 0.0)
+        terms = weights * np.expm1(change) + np.where(weights < SUBNORMAL, _late(change), 0.0)
     total = np.sum(weights, axis=axes, keepdims=True)
-    return np.sum(terms, axis=axes, keepdims=True) / total + (count + 2) * EPS
+    return np.asarray(np.sum(terms, axis=axes, keepdims=True) / total + (count + 2) * EPS)
 
 
 def _late(change: Array) -> Array:
@@ -38,8 +38,9 @@ def _late(change: Array) -> Array:
 def softmax(x: Rounded, axis: int) -> Rounded:
     r"""Return the softmax.
 
-    If exponents are off by :math:`a_j`, weights are off by the factors :math:`1 \pm t_j`, :math:`t_j = e^{a_j} - 1`, and
-    their sum by :math:`1 \pm T`; so :math:`|s_j' - s_j| \le s_j (t_j + T) / (1 - T)`, and never more than 1.
+    If exponents are off by :math:`a_j`, weights are off by the factors :math:`1 \pm t_j` with
+    :math:`t_j = e^{a_j} - 1`, and their sum by :math:`1 \pm T`; so
+    :math:`|s_j' - s_j| \le s_j (t_j + T) / (1 - T)`, and never more than 1.
     """
     _, weights, total, change = _weights(x, (axis,))
     count = x.value.shape[axis]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -77,6 +76,11 @@ class RoundingArithmetic:
     def has_nan(self, x: Rounded) -> bool:
         """Is an entry undefined, whatever the rounding?"""
         return bool(np.isnan(x.value).any())
+
+    def outgoing(self, x: Rounded) -> Rounded:
+        """Give every value a radius."""
+        value = np.asarray(x.value)
+        return Rounded(value, np.broadcast_to(np.asarray(x.radius, dtype=float), value.shape))
 
     def rearrange(self, move: Callable[..., Array], *xs: Rounded) -> Rounded:
         """Move entries and radii alike."""
@@ -183,4 +187,4 @@ class RoundingArithmetic:
     hull_distance = staticmethod(rounded_matrices.hull_distance)
 
 
-ROUNDING: Any = RoundingArithmetic()
+ROUNDING = RoundingArithmetic()

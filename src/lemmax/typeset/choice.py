@@ -1,0 +1,284 @@
+r"""The choice among equal readings of a sum of products, made for all its terms together.
+
+A term may have several readings: which index is opened (becomes a subscript under an explicit
+sum) where no matrix form exists without; loops or Hadamard products; sums inside a product kept
+whole or multiplied out; the sign of a bracket.  Term by term the smallest reading is right but
+ugly, as brackets that could be shared do not meet.  So all combinations are assembled, and the
+one that is cheapest to read, shared parts counted once, is kept.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import sympy as sp
+
+from lemmax.calculus.terms import entry_tensor
+from lemmax.expr.sizes import Size
+from lemmax.typeset.algebra import UNIT, linear, scale, transpose
+from lemmax.typeset.binding import blocks, canonical_sum
+from lemmax.typeset.cost import cost
+from lemmax.typeset.factoring import Item, combine
+from lemmax.typeset.factors import Families, Reader, place
+from lemmax.typeset.graph import IndexGraph, Stuck
+from lemmax.typeset.node import ONE, Node
+from lemmax.typeset.terms import Product, Symbols, entries_in
+
+_MOST_OPENED = 2  # more than two explicit sums are no longer searched for: the term goes into indices
+_OPENED = 1.5  # cost of a subscript that another reading would do without
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One matrix form of one product.
+
+    Attributes:
+        coefficient: number and sizes in front.
+        matrix: what stands at the terminals.
+        scalars: factors that are scalars.
+        summed: subscripts that are summed.
+        opened: indices that were made subscripts for this reading.
+        terminals: those of ``opened`` that number rows or columns of the result.
+    """
+
+    coefficient: sp.Expr
+    matrix: Node
+    scalars: tuple[Node, ...]
+    summed: tuple[sp.Symbol, ...]
+    opened: tuple[sp.Symbol, ...]
+    terminals: tuple[sp.Symbol, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is to be read: rows and columns of the result, and its subscripts.
+
+    Attributes:
+        row: index of the rows, if there are several.
+        column: index of the columns, if there are several.
+        families: free subscripts.
+    """
+
+    row: sp.Symbol | None
+    column: sp.Symbol | None
+    families: frozenset[sp.Symbol]
+
+    @property
+    def terminals(self) -> tuple[sp.Symbol, ...]:
+        """The indices of rows and columns."""
+        return tuple(i for i in (self.row, self.column) if i is not None)
+
+
+# -- readings of one product -------------------------------------------------------------------
+def read_product(
+    reader: Reader, p: Product, task: Task, families: Families, opened: tuple[sp.Symbol, ...], loops: bool
+) -> Reading:
+    """Return the reading of a product in which some indices are opened.
+
+    Raises:
+        Stuck: it has none.
+    """
+    subscripts = {*families, *opened}
+    inner = [i for i in p.bound if i not in subscripts]
+    graph = IndexGraph(reader.symbols.sizes, inner, loops)
+    coefficient = p.coefficient
+    for factor in p.factors:
+        indices, x = place(reader, factor, subscripts)
+        c, scalars, x = bare(x)
+        coefficient *= c
+        graph.scalars += scalars
+        if any(i not in inner and i not in task.terminals for i in indices):
+            raise Stuck("an index that is neither free nor summed")
+        graph.add(indices, x)
+    graph.reduce()
+    row, column = (None if i in subscripts else i for i in (task.row, task.column))
+    scalars = []
+    for s in graph.scalars:
+        c, more, s = bare(s)
+        coefficient *= c
+        scalars += [x for x in (*more, s) if x.op != "number"]
+        coefficient *= sp.Mul(*[x.data[0] for x in (*more, s) if x.op == "number" and not x.indices])
+        scalars += [x for x in (*more, s) if x.op == "number" and x.indices]
+    summed = tuple(i for i in p.bound if i in subscripts)
+    terminals = tuple(i for i in task.terminals if i in subscripts)
+    return Reading(coefficient, graph.result(row, column), tuple(scalars), summed, opened, terminals)
+
+
+def bare(x: Node) -> tuple[sp.Expr, list[Node], Node]:
+    """Return coefficient, scalar factors and the rest of a node."""
+    if x.op == "linear" and len(x.args) == 1:
+        c, scalars, rest = bare(x.args[0])
+        return x.data[0] * c, scalars, rest
+    if x.op == "scale":
+        return ONE, list(x.args[:-1]), x.args[-1]
+    if x.op == "transpose" and x.args[0].op in ("linear", "scale"):
+        c, scalars, rest = bare(x.args[0])
+        if rest != x.args[0]:
+            return c, scalars, transpose(rest)
+    return ONE, [], x
+
+
+def readings(reader: Reader, p: Product, task: Task, families: Families, loops: bool) -> list[Reading]:
+    """Return the readings with as few opened indices as possible, at most ``_MOST_OPENED``; maybe none."""
+    candidates = [i for i in (*p.bound, *task.terminals) if i not in families]
+    for count in range(min(_MOST_OPENED, len(candidates)) + 1):
+        found = []
+        for opened in itertools.combinations(candidates, count):
+            try:
+                found.append(read_product(reader, p, task, families, opened, loops))
+            except Stuck:
+                continue
+        if found:
+            return found
+    return []
+
+
+def in_indices(reader: Reader, p: Product, task: Task, families: Families) -> Reading:
+    """Return the reading with all indices opened: index notation."""
+    opened = tuple(i for i in (*p.bound, *task.terminals) if i not in families)
+    return read_product(reader, p, task, families, opened, loops=False)
+
+
+# -- from readings to a node -------------------------------------------------------------------
+def item_of(r: Reading, symbols: Symbols) -> Item:
+    """Return a reading as coefficient and node, scalars with sums of their own apart."""
+    parts = [*r.scalars, r.matrix]
+    groups: list[tuple[set[sp.Symbol], list[Node]]] = []
+    for x in parts:
+        own = set(r.summed) & x.indices
+        joined = [g for g in groups if g[0] & own]
+        merged = (own.union(*[g[0] for g in joined]), [*[y for g in joined for y in g[1]], x])
+        groups = [g for g in groups if g not in joined] + [merged]
+    outside: list[Node] = []
+    main = UNIT
+    for own, members in groups:
+        has_matrix = any(x is r.matrix for x in members)
+        scalars = [x for x in members if x is not r.matrix]
+        body = scale(scalars, r.matrix if has_matrix else UNIT)
+        ordered = tuple(i for i in r.summed if i in own)
+        summed = canonical_sum(body, ordered, symbols)
+        if has_matrix and (summed.shape != (ONE, ONE) or main is UNIT):
+            main = summed
+        else:
+            outside.append(summed)
+    return r.coefficient, scale([x for x in outside if x != UNIT], main)
+
+
+def assemble(chosen: list[Reading], task: Task, symbols: Symbols, positive: bool) -> Node:
+    """Return the sum of readings; those with the same opened terminals share one bracket."""
+    groups: dict[tuple[sp.Symbol, ...], list[Item]] = {}
+    for r in chosen:
+        groups.setdefault(r.terminals, []).append(item_of(r, symbols))
+    parts: list[Item] = []
+    for opened, items in groups.items():
+        shape = _shape(task, opened, symbols)
+        c, x = combine(items, shape, positive)
+        if x is None:
+            continue
+        parts.append((sp.S.One, bracket(linear([(c, x)], shape), task, opened, symbols)) if opened else (c, x))
+    whole = _shape(task, (), symbols)
+    c, x = combine(parts, whole, positive)
+    return linear([(c, x)], whole) if x is not None else linear([], whole)
+
+
+def _shape(task: Task, opened: tuple[sp.Symbol, ...], symbols: Symbols) -> tuple[Size, Size]:
+    sizes = [ONE if i is None or i in opened else symbols.sizes[i] for i in (task.row, task.column)]
+    return sizes[0], sizes[1]
+
+
+def bracket(body: Node, task: Task, opened: tuple[sp.Symbol, ...], symbols: Symbols) -> Node:
+    """Return the matrix whose rows, columns or entries are ``body`` at the opened indices."""
+    return blocks(body, *(i if i in opened else None for i in (task.row, task.column)), symbols=symbols)
+
+
+# -- the joint choice --------------------------------------------------------------------------
+def choose(reader: Reader, alternatives: list[list[list[Product]]], task: Task, families: list[list[Families]]) -> Node:
+    """Return the cheapest node for a sum.
+
+    Args:
+        reader: the reader of tensors.
+        alternatives: per summand its forms, each a list of products (kept whole, or multiplied out).
+        task: rows, columns and subscripts of the result.
+        families: per summand and form, the subscripts of its products.
+    """
+    best: tuple[tuple[float, int, str], Node] | None = None
+    seen: set[str] = set()
+    for loops in (False, True):
+        bundles = [
+            _bundles(reader, forms, task, fams, loops) for forms, fams in zip(alternatives, families, strict=True)
+        ]
+        roles = sorted({role for options in bundles for option in options for role in option.roles}) or [("", 0)]
+        for role in roles:
+            chosen = [
+                r
+                for options in bundles
+                for r in min(options, key=lambda o: (o.opened > 0 and role not in o.roles, o.cost, o.text)).readings
+            ]
+            for positive in (True, False):
+                node = assemble(chosen, task, reader.symbols, positive)
+                if node.key in seen:
+                    continue
+                seen.add(node.key)
+                rank = (round(cost(node), 3), len(node.key), node.key)
+                if best is None or rank < best[0]:
+                    best = rank, node
+    assert best is not None
+    return best[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """One way to read one summand: a reading for each of its products.
+
+    Attributes:
+        readings: the readings.
+        roles: axes of tensors that are opened, as (name, axis).
+        opened: how many indices are opened at most.
+        cost: cost of reading them apart.
+        text: text, to break ties.
+    """
+
+    readings: tuple[Reading, ...]
+    roles: frozenset[tuple[str, int]]
+    opened: int
+    cost: float
+    text: str
+
+
+def _bundles(
+    reader: Reader, forms: list[list[Product]], task: Task, families: list[Families], loops: bool
+) -> list[Bundle]:
+    found: list[Bundle] = []
+    for products, fams in zip(forms, families, strict=True):
+        if found and min(o.opened for o in found) == 0:
+            break  # what needs no opened index is never multiplied out
+        per_product = [
+            readings(reader, p, task, fams, loops) or [in_indices(reader, p, task, fams)] for p in products
+        ]
+        if len(products) == 1:
+            found += [_bundle([r], products, reader) for r in per_product[0]]
+        else:
+            found.append(_bundle([min(rs, key=_cost_of) for rs in per_product], products, reader))
+    return found
+
+
+def _cost_of(r: Reading) -> tuple[int, float, str]:
+    return len(r.opened), cost(r.matrix, *r.scalars), r.matrix.key
+
+
+def _bundle(rs: list[Reading], products: list[Product], reader: Reader) -> Bundle:
+    roles = frozenset(role for r, p in zip(rs, products, strict=True) for i in r.opened for role in roles_of(p, i))
+    whole = sum(cost(r.matrix, *r.scalars) + _OPENED * len(r.opened) for r in rs)
+    return Bundle(tuple(rs), roles, max(len(r.opened) for r in rs), whole, "|".join(r.matrix.key for r in rs))
+
+
+def roles_of(p: Product, index: sp.Symbol) -> list[tuple[str, int]]:
+    """Return the axes of tensors on which an index stands."""
+    found = []
+    for factor in p.factors:
+        for entry in entries_in(factor):
+            t = entry_tensor(entry)
+            assert t is not None
+            found += [(t.name or "", position) for position, i in enumerate(entry.indices) if i == index]
+    return found

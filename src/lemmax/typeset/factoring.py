@@ -1,0 +1,192 @@
+r"""Sums of nodes: equal ones are added up, common factors are pulled out.
+
+A *handle* is a way in which a node shows a part that others may share: its first or last factor,
+an entrywise factor, a scalar, the sum or the function around it.  The handle that most summands
+share is pulled out, and so on: :math:`X^\top X W - X^\top Y = X^\top (X W - Y)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import sympy as sp
+
+from lemmax.expr.sizes import Size
+from lemmax.typeset.algebra import (
+    chain,
+    diag,
+    diagonal,
+    eye,
+    family_sum,
+    hadamard,
+    linear,
+    power,
+    product,
+    scale,
+    trace,
+    transpose,
+)
+from lemmax.typeset.node import ONE, Node, is_scalar, make, text_of
+
+Item = tuple[sp.Expr, Node]
+"""A coefficient and what it multiplies."""
+
+
+class Handle(NamedTuple):
+    """A part of a node that another node may share: a kind from the table below, and the part."""
+
+    kind: str
+    part: object
+
+    @property
+    def key(self) -> tuple[int, str]:
+        """Order among handles that equally many summands share."""
+        part = self.part
+        return _RANK[self.kind], part.key if isinstance(part, Node) else text_of(part)
+
+
+_RANK = {"sum": 0, "scalar": 1, "around": 2, "left": 3, "right": 4, "inner": 5, "entrywise": 6}
+_AROUND: dict[str, Callable[[Node], Node]] = {
+    "diag": diag,
+    "diagonal": diagonal,
+    "transpose": transpose,
+    "trace": trace,
+}
+
+
+def handles(x: Node) -> list[Handle]:
+    """Return the handles of a node."""
+    factors = chain(x)
+    found = [Handle("left", factors[0]), Handle("right", factors[-1])] if not _is_plain_ones(x) else []
+    if x.op == "hadamard":
+        found += [Handle("entrywise", _base(a)) for a in x.args]
+    if x.op == "power" and not is_scalar(x) and _is_repeated(x):
+        found.append(Handle("entrywise", x.args[0]))
+    if x.op in _AROUND:
+        found.append(Handle("around", (x.op, x.args[0].shape)))
+    if x.op == "inner":
+        found += [Handle("inner", a) for a in x.args]
+    if x.op == "scale":
+        found += [Handle("scalar", a) for a in x.args[:-1]]
+    if x.op == "sum":
+        found.append(Handle("sum", x.data))
+    return found
+
+
+def _is_repeated(x: Node) -> bool:
+    return x.op == "power" and bool(x.data[0].is_Integer and x.data[0] >= 2)
+
+
+def _base(x: Node) -> Node:
+    return x.args[0] if _is_repeated(x) else x
+
+
+def _is_plain_ones(x: Node) -> bool:
+    """Constants are no factors to pull out: ``a + 1`` stays so."""
+    return all(f.op in ("ones", "number") or (f.op == "transpose" and f.args[0].op == "ones") for f in chain(x))
+
+
+def strip(x: Node, handle: Handle) -> Node:
+    """Return what is left of a node without the part of one of its handles."""
+    factors = chain(x)
+    if handle.kind == "left":
+        return product(*factors[1:]) if factors[1:] else eye(x.shape[1])
+    if handle.kind == "right":
+        return product(*factors[:-1]) if factors[:-1] else eye(x.shape[0])
+    if handle.kind == "scalar":
+        scalars = list(x.args[:-1])
+        scalars.remove(handle.part)  # type: ignore[arg-type]
+        return scale(scalars, x.args[-1])
+    if handle.kind == "inner":
+        return x.args[1] if x.args[0] == handle.part else x.args[0]
+    if handle.kind == "entrywise":
+        rest = list(x.args) if x.op == "hadamard" else [x]
+        position = next(p for p, a in enumerate(rest) if _base(a) == handle.part)
+        whole = rest.pop(position)
+        if _is_repeated(whole):
+            rest.append(power(whole.args[0], whole.data[0] - 1))
+        return hadamard(*rest)
+    return x.args[0]
+
+
+def join(handle: Handle, body: Node) -> Node:
+    """Return a body with the part of a handle put back."""
+    part = handle.part
+    if handle.kind == "left":
+        return product(part, body)  # type: ignore[arg-type]
+    if handle.kind == "right":
+        return product(body, part)  # type: ignore[arg-type]
+    if handle.kind == "entrywise":
+        return hadamard(part, body)  # type: ignore[arg-type]
+    if handle.kind == "scalar":
+        return scale([part], body)  # type: ignore[list-item]
+    if handle.kind == "inner":
+        assert isinstance(part, Node)
+        return make("inner", tuple(sorted((part, body), key=lambda x: x.key)), (), (ONE, ONE))
+    if handle.kind == "sum":
+        return family_sum(body, part)  # type: ignore[arg-type]
+    assert isinstance(part, tuple)
+    return _AROUND[part[0]](body)
+
+
+def combine(items: list[Item], shape: tuple[Size, Size], positive: bool = True) -> tuple[sp.Expr, Node | None]:
+    """Return a sum as ``(coefficient, node)``; the node is ``None`` if all cancels.
+
+    Args:
+        items: the summands.
+        shape: shape of the sum.
+        positive: choose the sign of a bracket so that its first summand with a plus sign comes
+            first; else its smallest summand is positive, which lets equal brackets meet.
+    """
+    merged: dict[Node, sp.Expr] = {}
+    for c, x in items:
+        merged[x] = merged.get(x, sp.S.Zero) + c
+    left = sorted(((c, x) for x, c in merged.items() if c != 0), key=lambda item: (item[1].weight, item[1].key))
+    if not left:
+        return sp.S.Zero, None
+    if len(left) == 1:
+        return left[0]
+    c0 = common_coefficient([c for c, _ in left], positive)
+    return c0, pull_out([(c / c0, x) for c, x in left], shape, positive)
+
+
+def common_coefficient(coefficients: list[sp.Expr], positive: bool) -> sp.Expr:
+    """Return a factor to pull out of a sum: the whole coefficient if all agree up to sign, or common symbols."""
+    first = coefficients[0]
+    if positive:
+        first = next((c for c in coefficients if not c.could_extract_minus_sign()), first)
+    ratios = [c / first for c in coefficients]
+    if all(r in (1, -1) for r in ratios):
+        return first
+    if first.free_symbols and all(r.is_Rational for r in ratios):
+        return first * sp.Rational(sp.igcd(*[r.p for r in ratios]), sp.ilcm(*[r.q for r in ratios]))
+    return -ONE if all(c.could_extract_minus_sign() for c in coefficients) else ONE
+
+
+def pull_out(items: list[Item], shape: tuple[Size, Size], positive: bool) -> Node:
+    """Return a sum of different nodes with shared handles pulled out."""
+    if len(items) == 1:
+        return linear(items, shape)
+    counts: dict[Handle, int] = {}
+    for _, x in items:
+        for h in dict.fromkeys(handles(x)):
+            counts[h] = counts.get(h, 0) + 1
+    shared = [h for h, count in counts.items() if count > 1]
+    if not shared:
+        ordered = sorted(items, key=lambda i: (i[0].could_extract_minus_sign(), _reading_order(i[1])))
+        return linear(ordered, shape)
+    best = min(shared, key=lambda h: (-counts[h], h.key))
+    inside = [(c, x) for c, x in items if best in handles(x)]
+    outside = [(c, x) for c, x in items if best not in handles(x)]
+    stripped = [(c, strip(x, best)) for c, x in inside]
+    c, body = combine(stripped, stripped[0][1].shape, positive)
+    if body is None:
+        return pull_out(outside, shape, positive) if outside else linear([], shape)
+    return pull_out([(c, join(best, body)), *outside], shape, positive)
+
+
+def _reading_order(x: Node) -> tuple[bool, int, str]:
+    """Sums over families last, as they reach far to the right; otherwise short summands first."""
+    return x.op == "sum", x.weight, x.key
+

@@ -1,0 +1,221 @@
+r"""Tensors as LaTeX: right-hand sides, definitions, relations, the table of notation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import sympy as sp
+
+from lemmax.calculus.flatten import flatten
+from lemmax.errors import InvalidArgument
+from lemmax.expr.graph import topological_order, transform
+from lemmax.expr.nodes import Derivative, Input
+from lemmax.expr.relation import Relation
+from lemmax.expr.sizes import is_one
+from lemmax.expr.tensor import Tensor
+from lemmax.typeset.letters import Letters
+from lemmax.typeset.names import latex_expression, render_name
+from lemmax.typeset.node import Node
+from lemmax.typeset.reader import Reader
+from lemmax.typeset.render import Scope, latex_node
+
+Notation = Literal["matrix", "index"]
+
+
+def latex(t: Tensor, notation: Notation = "matrix", where: bool = False, inline: bool = False) -> str:
+    r"""Return the right-hand side of a tensor as LaTeX.
+
+    Args:
+        t: the expression; of a named tensor its definition is shown, of an input its name.
+        notation: ``matrix``, or ``index`` for sums over indices and entries.
+        where: append the definitions of the named tensors that occur.
+        inline: put the definitions of named tensors in their place; only inputs keep names.
+
+    Raises:
+        InvalidArgument: ``t`` is no tensor, or the notation is unknown.
+        MissingRule: a function in ``t`` has no row in the tables of typesetting.
+
+    >>> import lemmax as lx
+    >>> n, D = lx.sizes("n D")
+    >>> X, w = lx.tensor("X", n, D), lx.tensor("w", D)
+    >>> latex(lx.sqnorm(X @ w) / 2), latex(X @ w, notation="index")
+    ('\\frac{1}{2} \\|X w\\|^2', '\\sum_{j=1}^{D} X_{ij} w_{j}')
+    """
+    check(t, notation)
+    if inline:
+        t = inlined(t)
+    letters = Letters(t)
+    text = right_hand_side(t, letters, by_entries=notation == "index")
+    if not where:
+        return text
+    lines = [f"{left} = {right}" for left, right in reversed(definitions(t, notation))]
+    return rf"{text}, \quad\text{{where }} " + r",\; ".join(lines) if lines else text
+
+
+def check(t: object, notation: str) -> None:
+    """Check arguments.
+
+    Raises:
+        InvalidArgument: no tensor, or an unknown notation.
+    """
+    if not isinstance(t, Tensor):
+        raise InvalidArgument(f"latex: {t!r} of type {type(t).__name__}: expected a tensor.")
+    if notation not in ("matrix", "index"):
+        raise InvalidArgument(f"latex: notation={notation!r}: expected 'matrix' or 'index'.")
+
+
+def inlined(t: Tensor) -> Tensor:
+    """Return the tensor with the names of all but inputs taken away, and products flattened."""
+
+    def unname(node: Tensor) -> Tensor:
+        return node if isinstance(node, Input) or node.name is None else node.named(None)
+
+    (bare,) = transform([t], unname)
+    return bare
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A tensor read for printing.
+
+    Attributes:
+        tree: the right-hand side.
+        slots: per axis the index that is a subscript, or ``None`` for rows and columns.
+        scope: names and letters.
+    """
+
+    tree: Node
+    slots: tuple[sp.Symbol | None, ...]
+    scope: Scope
+
+    @property
+    def text(self) -> str:
+        """The right-hand side."""
+        return latex_node(self.tree, self.scope)
+
+    @property
+    def indices(self) -> list[str]:
+        """The letters of the subscripts, by axis."""
+        return [self.scope.at[i] for i in self.slots if i is not None and i in self.scope.at]
+
+
+def read(t: Tensor, letters: Letters, by_entries: bool = False) -> Formula:
+    """Return a tensor read for printing, with letters for its free indices."""
+    (flat,) = flatten([t])
+    if flat.name is None and t.name is not None:
+        flat = flat.named(t.name)
+    reader = Reader(flat, by_entries)
+    subscripts = frozenset(range(flat.ndim)) if by_entries else reader.family_axes(flat)
+    fixed: list[sp.Symbol | None] = [
+        reader.symbols.fresh(s) if p in subscripts or p < flat.ndim - 2 else None for p, s in enumerate(flat.shape)
+    ]
+    whole = isinstance(flat, Input | Derivative) and not by_entries
+    slots: list[sp.Expr | None] = [
+        None if whole and i is None else sp.S.Zero if i is not None and is_one(s) else i
+        for i, s in zip(fixed, flat.shape, strict=True)
+    ]
+    tree = reader.slice(flat, tuple(slots))
+    if tree.op == "blocks" and tree.args[0].shape == (1, 1):  # entries: the left-hand side carries the indices
+        opened = iter(b for b in tree.data if b is not None)
+        kept = [p for p, i in enumerate(fixed) if i is None and not is_one(flat.shape[p])]
+        if len(kept) == sum(1 for b in tree.data if b is not None):
+            for p in kept:
+                fixed[p] = next(opened)[0]
+            tree = tree.args[0]
+    at: dict[sp.Symbol, str] = {}
+    for i, s in zip(fixed, flat.shape, strict=True):
+        if i is not None and not is_one(s):
+            at[i] = letters.pick(s, set(at.values()))
+    return Formula(tree, tuple(fixed), Scope(letters, at, by_entries))
+
+
+def right_hand_side(t: Tensor, letters: Letters, by_entries: bool = False) -> str:
+    """Return the right-hand side of a tensor."""
+    return read(t, letters, by_entries).text
+
+
+def left_hand_side(t: Tensor, formula: Formula, letters: Letters) -> str:
+    """Return the name of a tensor with the subscripts that its right-hand side uses."""
+    name = letters.name(t.name or "?")
+    axes = [p for p, i in enumerate(formula.slots) if i is not None and i in formula.scope.at]
+    indices = [formula.scope.at[formula.slots[p]] for p in axes]  # type: ignore[index]
+    core = [p for p in range(max(t.ndim - 2, 0), t.ndim) if not is_one(t.shape[p])]
+    fixed = [p for p in core if p in axes]
+    if fixed and len(fixed) < len(core) and core[0] in fixed and name.row is not None:
+        if name.row.letter not in letters.reserved | set(formula.scope.at.values()):
+            return render_name(name.row, indices)
+    if fixed and len(fixed) < len(core):
+        lead = [formula.scope.at[formula.slots[p]] for p in axes if p not in core]  # type: ignore[index]
+        marks = [formula.scope.at[formula.slots[p]] if p in fixed else ":" for p in core]  # type: ignore[index]
+        return render_name(name, [*lead, *marks])
+    return render_name(name, indices)
+
+
+def definitions(
+    t: Tensor | Sequence[Tensor], notation: Notation = "matrix", letters: Letters | None = None
+) -> list[tuple[str, str]]:
+    r"""Return the definitions of the named tensors below ``t`` as (left, right), operands first.
+
+    >>> import lemmax as lx
+    >>> n, D = lx.sizes("n D")
+    >>> X, w = lx.tensor("X", n, D), lx.tensor("w", D)
+    >>> definitions(lx.sqnorm((X @ w).named("p")))
+    [('p', 'X w')]
+    """
+    roots = list(t) if isinstance(t, Sequence) else [t]
+    letters = letters or Letters(*roots)
+    found = []
+    for node in topological_order(*roots):
+        if node.name is None or isinstance(node, Input) or node in roots:
+            continue
+        formula = read(node, letters, by_entries=notation == "index")
+        found.append((left_hand_side(node, formula, letters), formula.text))
+    return found
+
+
+_RELATIONS = {"==": "=", ">=": r"\ge", "<=": r"\le", ">": ">", "<": "<"}
+
+
+def latex_relation(relation: Relation, notation: Notation = "matrix") -> str:
+    """Return a relation as LaTeX; named tensors on either side are shown by name."""
+    letters = Letters(relation.lhs, relation.rhs)
+    sides = []
+    for side in (relation.lhs, relation.rhs):
+        if side.name is not None:
+            sides.append(render_name(letters.name(side.name)))
+        else:
+            sides.append(right_hand_side(side, letters, by_entries=notation == "index"))
+    return f"{sides[0]} {_RELATIONS[relation.op]} {sides[1]}"
+
+
+@dataclass(frozen=True, slots=True)
+class NotationRow:
+    """One row of the table of notation: LaTeX of symbol and shape, and words."""
+
+    symbol: str
+    shape: str
+    meaning: str
+
+
+def notation_table(t: Tensor | Sequence[Tensor]) -> list[NotationRow]:
+    """Return sizes, inputs and named tensors with shapes and meaning, in order of use."""
+    roots = list(t) if isinstance(t, Sequence) else [t]
+    letters = Letters(*roots)
+    order = [node for node in topological_order(*roots) if node.name is not None]
+    rows = []
+    for node in sorted(order, key=lambda x: not isinstance(x, Input)):
+        lead, core = node.shape[: max(node.ndim - 2, 0)], node.shape[max(node.ndim - 2, 0) :]
+        shape = r" \times ".join(map(latex_expression, core)) or "1"
+        indices = []
+        for s in lead:
+            indices.append(letters.pick(s, set(indices)))
+        where = ", ".join(rf"${c} = 1, \dots, {latex_expression(s)}$" for c, s in zip(indices, lead, strict=True))
+        kind = "given" if isinstance(node, Input) else "defined below"
+        if isinstance(node, Input) and node.assumptions:
+            kind += ", " + ", ".join(a.replace("_", " ") for a in node.assumptions)
+        rows.append(
+            NotationRow(render_name(letters.name(str(node.name)), indices), shape, kind + (f"; {where}" if where else ""))
+        )
+    return rows

@@ -1,0 +1,98 @@
+r"""LaTeX of matrix notation.
+
+Precedence, loosest first: sums; big operators, which reach far to the right; entrywise and
+Kronecker products; matrix products; functions and powers; atoms.  An operand looser than its
+place allows is put in parentheses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import sympy as sp
+
+from lemmax.errors import MissingRule
+from lemmax.expr.indices import is_index
+from lemmax.typeset.letters import Letters
+from lemmax.typeset.names import latex_expression
+from lemmax.typeset.node import Node, binders
+
+SUM, BIG, HADAMARD, PRODUCT, POWER, ATOM = range(6)
+"""Precedences."""
+
+_TALL = (r"\frac", r"\sum", r"\max_", r"\min_", r"\prod", r"\begin", r"\Bigl", r"\operatorname*")
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What names mean at a place in a formula.
+
+    Attributes:
+        letters: names of tensors and the supply of letters.
+        at: letter of each index.
+        ranges: print sums with their ranges, as index notation does.
+    """
+
+    letters: Letters
+    at: Mapping[sp.Symbol, str]
+    ranges: bool = False
+
+    def inside(self, x: Node) -> Scope:
+        """Return the scope inside a node that binds indices."""
+        bound = binders(x)
+        if not bound:
+            return self
+        at = {i: c for i, c in self.at.items() if i in x.indices}
+        for i, size in bound:
+            at[i] = self.letters.pick(size, set(at.values()))
+        return replace(self, at=at)
+
+    def position(self, index: sp.Expr) -> str:
+        """Return an index as printed: counted from 1."""
+        index = sp.sympify(index)
+        if isinstance(index, sp.Symbol) and index in self.at:
+            return self.at[index]
+        return latex_expression(sp.expand(self.shifted(index) + 1))
+
+    def shifted(self, expr: sp.Expr) -> sp.Expr:
+        """Return an expression in indices with indices counted from 1."""
+        swap = {i: sp.Symbol("$" + c, integer=True) - 1 for i, c in self.at.items() if i in expr.free_symbols}
+        return sp.sympify(expr).subs(swap, simultaneous=True) if swap else expr
+
+
+def latex_node(x: Node, scope: Scope, at_least: int = SUM) -> str:
+    """Return the LaTeX of a node, in parentheses if it is looser than ``at_least``."""
+    text, precedence = tex(x, scope)
+    return parenthesised(text) if precedence < at_least else text
+
+
+def tex(x: Node, scope: Scope) -> tuple[str, int]:
+    """Return the LaTeX of a node with its precedence.
+
+    Raises:
+        MissingRule: the kind of node has no LaTeX.
+    """
+    from lemmax.typeset.render_rules import RULES
+
+    rule: Callable[[Node, Scope], tuple[str, int]] | None = RULES.get(x.op)
+    if rule is None:
+        raise MissingRule(f"no LaTeX of {x.op!r}: add it to lemmax/typeset/render_rules.py.")
+    return rule(x, scope)
+
+
+def is_tall(text: str) -> bool:
+    """Is the formula taller than a line?"""
+    return any(mark in text for mark in _TALL)
+
+
+def parenthesised(text: str, left: str = "(", right: str = ")") -> str:
+    """Return the text in brackets that fit its height and that a line break may separate."""
+    if is_tall(text):
+        return rf"\Bigl{left} {text} \Bigr{right}"
+    return f"{left}{text}{right}"
+
+
+def has_index(expr: sp.Basic) -> bool:
+    """Does an expression hold an index symbol?"""
+    return any(is_index(s) for s in expr.atoms(sp.Symbol))

@@ -1,0 +1,145 @@
+r"""LaTeX of functions: entrywise ones, functions of whole matrices, reductions over subscripts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from lemmax.typeset.names import latex_expression
+from lemmax.typeset.node import Node, is_column, is_scalar
+from lemmax.typeset.render import ATOM, BIG, HADAMARD, POWER, Scope, is_tall, latex_node, parenthesised
+
+Rendered = tuple[str, int]
+
+_ENTRYWISE: dict[str, str] = {
+    "exp": r"\exp",
+    "log": r"\log",
+    "sin": r"\sin",
+    "cos": r"\cos",
+    "tan": r"\tan",
+    "asin": r"\arcsin",
+    "acos": r"\arccos",
+    "atan": r"\arctan",
+    "sinh": r"\sinh",
+    "cosh": r"\cosh",
+    "tanh": r"\tanh",
+    "max": r"\max",
+    "min": r"\min",
+    **{
+        name: rf"\operatorname{{{name}}}"
+        for name in ("sign", "erf", "relu", "sigmoid", "softplus", "pow", "floor", "ceiling")
+    },
+    "asinh": r"\operatorname{arcsinh}",
+    "acosh": r"\operatorname{arccosh}",
+    "atanh": r"\operatorname{arctanh}",
+    "Heaviside": r"\operatorname{step}",
+}
+
+_CALLS: dict[str, str] = {
+    "softmax": r"\operatorname{softmax}",
+    "logsumexp": r"\operatorname{logsumexp}",
+    "max": r"\max",
+    "min": r"\min",
+    "prod": r"\operatorname{prod}",
+    "vec": r"\operatorname{vec}",
+    "rank": r"\operatorname{rank}",
+    "sigma_min": r"\sigma_{\min}",
+    "lambda_min": r"\lambda_{\min}",
+    "lambda_max": r"\lambda_{\max}",
+    "cond": r"\operatorname{cond}",
+    "det": r"\det",
+    "logdet": r"\log\det",
+}
+
+_BIG: dict[str, str] = {
+    "max": r"\max",
+    "min": r"\min",
+    "prod": r"\prod",
+    "logsumexp": r"\operatorname*{logsumexp}",
+}
+
+
+def tex_entrywise(x: Node, scope: Scope) -> Rendered:
+    """Return a function applied entry by entry."""
+    (function,) = x.data
+    inside = ", ".join(latex_node(a, scope) for a in x.args)
+    if function == "Abs":
+        return (rf"\Bigl| {inside} \Bigr|" if is_tall(inside) else f"|{inside}|"), ATOM
+    if function == "step":
+        return rf"\mathbf{{1}}{parenthesised(f'{inside} > 0', '[', ']')}", POWER
+    if function == "pow" and is_scalar(x):
+        base, exponent = x.args
+        return f"{latex_node(base, scope, ATOM)}^{{{latex_node(exponent, scope)}}}", POWER
+    return f"{_ENTRYWISE[function]}{parenthesised(inside)}", POWER
+
+
+def tex_call(x: Node, scope: Scope) -> Rendered:
+    """Return a function of a matrix."""
+    function, *params = x.data
+    (a,) = x.args
+    if function == "inv":
+        return f"{latex_node(a, scope, ATOM)}^{{-1}}", POWER
+    inside = latex_node(a, scope)
+    if function in ("spectral_norm", "nuclear_norm"):
+        left, right = (r"\Bigl\| ", r" \Bigr\|") if is_tall(inside) else (r"\|", r"\|")
+        return f"{left}{inside}{right}_{'2' if function == 'spectral_norm' else '*'}", ATOM
+    if function == "sigma":
+        return rf"\sigma_{{{latex_expression(params[0])}}}{parenthesised(inside)}", POWER
+    if function in ("argmax_mask", "argmin_mask"):
+        which = function[3:6]
+        mark = r"_{\mathrm{all}}" if params[0] == "all" and not is_column(a) else ""
+        return rf"\operatorname{{onehot}}{mark}(\arg\{which} {latex_node(a, scope, HADAMARD)})", POWER
+    return f"{_CALLS[function]}{parenthesised(inside)}", POWER
+
+
+def tex_reduce(x: Node, scope: Scope) -> Rendered:
+    """Return a reduction over subscripts."""
+    function, *over = x.data
+    inner = scope.inside(x)
+    if scope.ranges:
+        below = ",".join(rf"1 \le {inner.at[i]} \le {latex_expression(s)}" for i, s in over)
+    else:
+        below = ",".join(inner.at[i] for i, _ in over)
+    return rf"{_BIG[function]}_{{{below}}} {latex_node(x.args[0], inner, BIG)}", BIG
+
+
+def tex_argmask(x: Node, scope: Scope) -> Rendered:
+    """Return 1 at the place of the first maximum (minimum), else 0."""
+    from dataclasses import replace
+
+    which, over, at = x.data
+    letters = {i: c for i, c in scope.at.items() if i in x.indices}
+    for i, size in over:
+        letters[i] = scope.letters.pick(size, set(letters.values()))
+    inner = replace(scope, at=letters)
+    below = ",".join(inner.at[i] for i, _ in over)
+    here = ",".join(scope.position(e) for e in at)
+    body = rf"({here}) = \arg\{which}_{{{below}}} {latex_node(x.args[0], inner, BIG)}"
+    return rf"\mathbf{{1}}{parenthesised(body, '[', ']')}", POWER
+
+
+def tex_hull(x: Node, scope: Scope) -> Rendered:
+    """Return the distance of a point from a sum of convex hulls of rows."""
+    inner = scope.inside(x)
+    ((h, _),) = x.data[1:]
+    point = latex_node(x.args[0], scope)
+    hull = rf"\sum_{{{inner.at[h]}}} \operatorname{{conv}}({latex_node(x.args[1], inner)})"
+    return rf"\operatorname{{dist}}\Bigl( {point},\; {hull} \Bigr)", POWER
+
+
+def _named(command: str) -> Callable[[Node, Scope], Rendered]:
+    def rule(x: Node, scope: Scope) -> Rendered:
+        return rf"\operatorname{{{command}}}{parenthesised(latex_node(x.args[0], scope))}", POWER
+
+    return rule
+
+
+FUNCTION_RULES: dict[str, Callable[[Node, Scope], Rendered]] = {
+    "entrywise": tex_entrywise,
+    "call": tex_call,
+    "reduce": tex_reduce,
+    "argmask": tex_argmask,
+    "hull": tex_hull,
+    "diag": _named("Diag"),
+    "diagonal": _named("diag"),
+    "trace": _named("tr"),
+}

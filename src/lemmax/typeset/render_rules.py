@@ -1,0 +1,322 @@
+r"""LaTeX of each kind of node: a table of rules ``(node, scope) -> (text, precedence)``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import sympy as sp
+
+from lemmax.expr.nodes import Derivative
+from lemmax.typeset.names import latex_expression, render_name, script
+from lemmax.typeset.node import ONE, Node, is_column, is_scalar
+from lemmax.typeset.render import (
+    ATOM,
+    BIG,
+    HADAMARD,
+    POWER,
+    PRODUCT,
+    SUM,
+    Scope,
+    is_tall,
+    latex_node,
+    parenthesised,
+    tex,
+)
+from lemmax.typeset.render_blocks import BLOCK_RULES
+from lemmax.typeset.render_functions import FUNCTION_RULES
+
+Rendered = tuple[str, int]
+
+
+# -- leaves ------------------------------------------------------------------------------------
+def tex_atom(x: Node, scope: Scope, transposed: bool = False) -> Rendered:
+    """Return a named tensor with its subscripts; a row of a matrix in lower case."""
+    t, slots = x.data
+    if isinstance(t, Derivative):
+        return tex_derivative(x, scope, transposed)
+    name = scope.letters.name(t.name)
+    lead = [scope.position(s) for s in slots[:-2]] if len(slots) > 2 else []
+    core = slots[-2:]
+    # a fixed axis of size 1 shows nothing: it is the only place there is
+    hidden = [n == ONE and s == 0 for n, s in zip(t.shape[-2:], core, strict=True)]
+    if len(core) == 2 and hidden[0] and not hidden[1] and core[1] is None:
+        transposed = not transposed  # the only row, as a column
+    shown = [s for s, h in zip(core, hidden, strict=True) if not h]
+    fixed = [s for s in shown if s is not None]
+    if not fixed:
+        return render_name(name, lead, transposed), ATOM if not transposed else POWER
+    if len(fixed) == len(shown):
+        return render_name(name, [*lead, *map(scope.position, fixed)], transposed), ATOM if not transposed else POWER
+    row = name.row
+    low = row is not None and row.letter not in scope.letters.reserved | set(scope.at.values())
+    if shown[0] is not None and low and row is not None:
+        return render_name(row, [*lead, scope.position(shown[0])], transposed), ATOM if not transposed else POWER
+    marks = [":" if s is None else scope.position(s) for s in shown]
+    return render_name(name, [*lead, *marks], transposed), ATOM if not transposed else POWER
+
+
+def tex_derivative(x: Node, scope: Scope, transposed: bool) -> Rendered:
+    """Return a formal derivative; entries carry their indices above and below the line."""
+    t, slots = x.data
+    assert isinstance(t, Derivative)
+    of, wrt = (_label(part, scope) for part in t.operands)
+    above, below = (
+        [scope.position(s) for s in group if s is not None] for group in (slots[: t.of.ndim], slots[t.of.ndim :])
+    )
+    whole = all(s is None for s in slots)
+    if t.of.name is not None:
+        of = render_name(scope.letters.name(t.of.name), above if not whole else [])
+    wrt = render_name(scope.letters.name(t.wrt.name), below if not whole else []) if t.wrt.name is not None else wrt
+    symbol = r"\partial"
+    if t.scope == "local":
+        text = rf"\partial_{{{wrt}}} {of}"
+    elif t.of.name is None:
+        text = rf"\frac{{{symbol}}}{{{symbol} {wrt}}} {parenthesised(of)}"
+    else:
+        text = rf"\frac{{{symbol} {of}}}{{{symbol} {wrt}}}"
+    return (rf"{parenthesised(text)}^\top", POWER) if transposed else (text, PRODUCT)
+
+
+def _label(t: object, scope: Scope) -> str:
+    from lemmax.expr.tensor import Tensor
+
+    assert isinstance(t, Tensor)
+    if t.name is not None:
+        return render_name(scope.letters.name(t.name))
+    from lemmax.typeset.latex import right_hand_side
+
+    return right_hand_side(t, scope.letters, by_entries=scope.ranges)
+
+
+def tex_ones(x: Node, scope: Scope) -> Rendered:
+    """Return the vector of ones with its size."""
+    return rf"\mathbf{{1}}{script(latex_expression(x.shape[0]), '_')}", ATOM
+
+
+def tex_eye(x: Node, scope: Scope) -> Rendered:
+    """Return the identity with its size."""
+    return f"I{script(latex_expression(x.shape[0]), '_')}", ATOM
+
+
+def tex_number(x: Node, scope: Scope) -> Rendered:
+    """Return a number; indices used as numbers count from 1."""
+    value = scope.shifted(x.data[0])
+    text = latex_expression(value)
+    if value.is_Add or value.could_extract_minus_sign():
+        return text, SUM
+    return text, ATOM if value.is_Atom else PRODUCT
+
+
+# -- signs -------------------------------------------------------------------------------------
+def tex_transpose(x: Node, scope: Scope) -> Rendered:
+    """Return a transpose: inside the superscript of a name, else after it."""
+    (a,) = x.args
+    if a.op == "atom":
+        return tex_atom(a, scope, transposed=True)
+    if a.op == "call" and a.data[0] == "inv":
+        return rf"{latex_node(a.args[0], scope, ATOM)}^{{-\top}}", POWER
+    text, precedence = tex(a, scope)
+    closed = precedence == ATOM or (precedence == POWER and text.endswith((")", "]")))
+    return rf"{text if closed else parenthesised(text)}^\top", POWER
+
+
+def tex_product(x: Node, scope: Scope) -> Rendered:
+    """Return factors side by side; ones show their size where no neighbour tells it."""
+    parts = []
+    for position, a in enumerate(x.args):
+        if a.op == "ones" and position > 0:
+            parts.append(r"\mathbf{1}")
+        elif a.op == "transpose" and a.args[0].op == "ones" and position < len(x.args) - 1:
+            parts.append(r"\mathbf{1}^\top")
+        else:
+            parts.append(latex_node(a, scope, POWER))
+    return " ".join(parts), PRODUCT
+
+
+def tex_hadamard(x: Node, scope: Scope) -> Rendered:
+    """Return an entrywise product; for scalars a product or a fraction."""
+    if is_scalar(x):
+        return tex_scalars(list(x.args), scope)
+    above = [a for a in x.args if not _is_inverse(a)]
+    below = [_reciprocal(a) for a in x.args if _is_inverse(a)]
+    text = r" \odot ".join(latex_node(a, scope, POWER) for a in above) or latex_node(_ones_like(x), scope, POWER)
+    for a in below:
+        text += rf" \oslash {latex_node(a, scope, POWER)}"
+    return text, HADAMARD
+
+
+def _ones_like(x: Node) -> Node:
+    from lemmax.typeset.algebra import outer_ones
+
+    return outer_ones(*x.shape)
+
+
+def _is_inverse(x: Node) -> bool:
+    return (x.op == "power" and bool(x.data[0].is_negative)) or (x.op == "transpose" and _is_inverse(x.args[0]))
+
+
+def _reciprocal(x: Node) -> Node:
+    from lemmax.typeset.algebra import power, transpose
+
+    if x.op == "transpose":
+        return transpose(_reciprocal(x.args[0]))
+    return power(x.args[0], -x.data[0])
+
+
+def tex_scalars(factors: list[Node], scope: Scope, coefficient: sp.Expr = ONE) -> Rendered:
+    """Return a product of scalars, as a fraction if there are reciprocals."""
+    above = [a for a in factors if not _is_inverse(a)]
+    below = [_reciprocal(a) for a in factors if _is_inverse(a)]
+    if not below:
+        return r" \, ".join(_scalar_factor(a, scope, len(above) > 1) for a in above), PRODUCT
+    top = r" \, ".join(_scalar_factor(a, scope, len(above) > 1) for a in above) if above else "1"
+    bottom = r" \, ".join(_scalar_factor(a, scope, len(below) > 1) for a in below)
+    return rf"\frac{{{top}}}{{{bottom}}}", PRODUCT
+
+
+def _scalar_factor(x: Node, scope: Scope, several: bool) -> str:
+    text, precedence = tex(x, scope)
+    if several and (precedence < PRODUCT or x.op == "product"):
+        return parenthesised(text)
+    return text
+
+
+def tex_scale(x: Node, scope: Scope) -> Rendered:
+    """Return scalars before a matrix; bilinear forms in parentheses."""
+    *scalars, body = x.args
+    if is_scalar(x) and body.op != "sum":
+        return tex_scalars(list(x.args), scope)
+    front, _ = tex_scalars(scalars, scope)
+    if len(scalars) == 1 and (scalars[0].op == "product" or tex(scalars[0], scope)[1] < PRODUCT):
+        front = parenthesised(front)
+    if body.op == "sum":
+        return rf"{front} {latex_node(body, scope, BIG)}", BIG
+    return rf"{front} \, {latex_node(body, scope, PRODUCT)}" if front[-1].isalnum() else (
+        f"{front} {latex_node(body, scope, PRODUCT)}"
+    ), PRODUCT
+
+
+def tex_linear(x: Node, scope: Scope) -> Rendered:
+    """Return a sum; one summand with a coefficient is a product."""
+    text = ""
+    for position, (c, a) in enumerate(zip(x.data, x.args, strict=True)):
+        negative = c.could_extract_minus_sign()
+        text += (" - " if negative else " + ") if position else ("-" if negative else "")
+        text += _times(-c if negative else c, a, scope)
+    if len(x.args) > 1 or text.startswith("-"):
+        return text, SUM
+    return text, BIG if _reaches_far(x.args[0]) else PRODUCT
+
+
+def _reaches_far(x: Node) -> bool:
+    return x.op in ("sum", "reduce") or (x.op == "scale" and x.args[-1].op == "sum")
+
+
+def _times(c: sp.Expr, x: Node, scope: Scope) -> str:
+    if c == 1:
+        return latex_node(x, scope, BIG)
+    if all(a.op in ("ones", "transpose") and (a.op == "ones" or a.args[0].op == "ones") for a in x.args) and x.op == "product":
+        return f"{_coefficient(c)} {latex_node(x, scope)}"
+    if x.op == "number" and x.data[0] == 1:
+        return latex_expression(c)
+    if is_scalar(x) and x.op in ("scale", "power", "hadamard") and not _reaches_far(x):
+        factors = list(x.args) if x.op != "power" else [x]
+        if any(_is_inverse(a) for a in factors):
+            return _fraction(c, factors, scope)
+    return f"{_coefficient(c)} {latex_node(x, scope, BIG)}"
+
+
+def _fraction(c: sp.Expr, factors: list[Node], scope: Scope) -> str:
+    above = [a for a in factors if not _is_inverse(a)]
+    top = [] if c == 1 else [_coefficient(c)]
+    top += [_scalar_factor(a, scope, len(above) + len(top) > 1) for a in above]
+    below = [_reciprocal(a) for a in factors if _is_inverse(a)]
+    bottom = r" \, ".join(_scalar_factor(a, scope, len(below) > 1) for a in below)
+    above_line = r" \, ".join(top) or "1"
+    return rf"\frac{{{above_line}}}{{{bottom}}}"
+
+
+def _coefficient(c: sp.Expr) -> str:
+    text = latex_expression(c)
+    return parenthesised(text) if c.is_Add else text
+
+
+def tex_power(x: Node, scope: Scope) -> Rendered:
+    """Return an entrywise power; of scalars roots, reciprocals and ordinary powers."""
+    (a,), (e,) = x.args, x.data
+    if not is_scalar(x):
+        shown = rf"\circ {_exponent(e)}"
+        return rf"{_base_of_power(a, scope)}^{{{shown}}}", POWER
+    if e == sp.Rational(1, 2):
+        return rf"\sqrt{{{latex_node(a, scope)}}}", ATOM
+    if e.is_negative:
+        return rf"\frac{{1}}{{{latex_node(_reciprocal(x), scope)}}}", PRODUCT
+    if a.op == "norm":
+        return f"{tex(a, scope)[0]}{script(latex_expression(e), '^')}", POWER
+    return rf"{_base_of_power(a, scope)}{script(_exponent(e), '^')}", POWER
+
+
+def _exponent(e: sp.Expr) -> str:
+    if e.is_Rational and not e.is_Integer:
+        return f"{e.p}/{e.q}"
+    return latex_expression(e)
+
+
+def _base_of_power(a: Node, scope: Scope) -> str:
+    text, precedence = tex(a, scope)
+    return text if precedence == ATOM and "^" not in text else parenthesised(text)
+
+
+def tex_norm(x: Node, scope: Scope) -> Rendered:
+    r"""Return :math:`\|X\|_F`, of a column :math:`\|x\|`."""
+    (a,) = x.args
+    inside = latex_node(a, scope)
+    left, right = (r"\Bigl\| ", r" \Bigr\|") if is_tall(inside) else (r"\|", r"\|")
+    return f"{left}{inside}{right}" + ("" if is_column(a) else "_F"), ATOM
+
+
+def tex_inner(x: Node, scope: Scope) -> Rendered:
+    """Return a Frobenius inner product."""
+    first, second = (latex_node(a, scope) for a in x.args)
+    return rf"\langle {first}, {second} \rangle", ATOM
+
+
+def tex_sum(x: Node, scope: Scope) -> Rendered:
+    r"""Return :math:`\sum_{i, h}`, families in a fixed order; in index notation with ranges."""
+    bound = sorted(x.data, key=lambda b: scope.letters.rank(b[1]))
+    inner = scope.inside(x)
+    if scope.ranges:
+        signs = " ".join(rf"\sum_{{{inner.at[i]}=1}}^{{{latex_expression(s)}}}" for i, s in bound)
+    else:
+        signs = rf"\sum_{{{','.join(inner.at[i] for i, _ in bound)}}}"
+    body, precedence = tex(x.args[0], inner)
+    return f"{signs} {parenthesised(body) if precedence < BIG else body}", BIG
+
+
+def tex_kron(x: Node, scope: Scope) -> Rendered:
+    """Return a Kronecker product."""
+    return r" \otimes ".join(latex_node(a, scope, POWER) for a in x.args), HADAMARD
+
+
+RULES: dict[str, Callable[[Node, Scope], Rendered]] = {
+    "atom": tex_atom,
+    "ones": tex_ones,
+    "eye": tex_eye,
+    "zeros": lambda x, scope: ("0", ATOM),
+    "unit": lambda x, scope: (f"e{script(scope.position(x.data[0]), '_')}", ATOM),
+    "delta": lambda x, scope: (rf"\delta_{{{scope.position(x.data[0])},{scope.position(x.data[1])}}}", ATOM),
+    "number": tex_number,
+    "transpose": tex_transpose,
+    "product": tex_product,
+    "hadamard": tex_hadamard,
+    "scale": tex_scale,
+    "linear": tex_linear,
+    "power": tex_power,
+    "norm": tex_norm,
+    "inner": tex_inner,
+    "sum": tex_sum,
+    "kron": tex_kron,
+    **FUNCTION_RULES,
+    **BLOCK_RULES,
+}
+"""One rule per kind of node."""

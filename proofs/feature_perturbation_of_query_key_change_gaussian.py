@@ -1,30 +1,24 @@
 r"""Features of Gaussian attention are globally Lipschitz in the query and key weights.
 
-Statement.
-    Let B' be the features at $W^Q + \Delta^Q$, $W^K + \Delta^K$.  Then
-    $$\|B' - B\|_F \le \beta := \sqrt{2/e}\; d^{-1/4} \sqrt n\, \Big(\sum_i \|X_i\|_2^4\Big)^{1/2}
-      \Big(\sum_h (\|\Delta^Q_h\|_F + \|\Delta^K_h\|_F)^2\Big)^{1/2},$$
-    and, by Weyl's inequality, $\sigma_{Nn}(B') \ge \sigma_{Nn}(B) - \beta$.
+Statement. Let B' be the features at $W^Q + \Delta^Q$, $W^K + \Delta^K$. Then
+$$\|B' - B\|_F \le \beta := \sqrt{2/e}\; d^{-1/4} \sqrt n\, \Big(\sum_i \|X_i\|_2^4\Big)^{1/2}
+  \Big(\sum_h (\|\Delta^Q_h\|_F + \|\Delta^K_h\|_F)^2\Big)^{1/2},$$
+and, by Weyl's inequality, $\sigma_{Nn}(B') \ge \sigma_{Nn}(B) - \beta$.
 
-Hypotheses.
-    None, and no norm of the weights: the bound holds globally.
+Hypotheses. None, and no norm of the weights: the bound holds globally.
 
-Bound.
-    Upper bound in the Frobenius norm (ratio 0.912 seen); equality is approached for equal tokens of dimension
-    1 at the distance where the kernel is steepest, and a small change.
+Bound. Upper bound in the Frobenius norm (ratio 0.912 seen); equality is approached for equal tokens
+of dimension 1 at the distance where the kernel is steepest, and a small change.
 
-Proof idea.
-    $u \mapsto \exp(-\|u\|^2 / \sqrt d)$ has a gradient of norm at most $\sqrt{2/e}\, d^{-1/4}$.  The
-    differences $u_{kj} = q_k - k_j$ change by $\Delta q_k - \Delta k_j$, and $(\sum_{kj} \|\Delta q_k -
-    \Delta k_j\|^2)^{1/2} \le \sqrt n (\|\Delta q\|_F + \|\Delta k\|_F)$, which is at most $\sqrt n
-    \|X_i\|_2 (\|\Delta^Q_h\|_F + \|\Delta^K_h\|_F)$.  Blocks of B' - B are $(S'_{ih} - S_{ih}) X_i$, which
-    gives another factor $\|X_i\|_2$.
+Proof idea. $u \mapsto \exp(-\|u\|^2 / \sqrt d)$ has a gradient of norm at most $\sqrt{2/e}\,
+d^{-1/4}$. The differences $u_{kj} = q_k - k_j$ change by $\Delta q_k - \Delta k_j$, and $(\sum_{kj}
+\|\Delta q_k - \Delta k_j\|^2)^{1/2} \le \sqrt n (\|\Delta q\|_F + \|\Delta k\|_F)$, which is at
+most $\sqrt n \|X_i\|_2 (\|\Delta^Q_h\|_F + \|\Delta^K_h\|_F)$. Blocks of B' - B are $(S'_{ih} -
+S_{ih}) X_i$, which gives another factor $\|X_i\|_2$.
 
-References.
-    Derived here; Weyl: Horn, Johnson, Matrix Analysis, 7.3.5.
+Reference. Derived here; Weyl: Horn, Johnson, Matrix Analysis, 7.3.5.
 
-Evidence.
-    Tested on random instances; each mutant is refuted in the same run.
+Evidence. Tested on random instances; each mutant is refuted in the same run.
 """
 
 from __future__ import annotations
@@ -35,13 +29,13 @@ import lemmax as lx
 from lemmax.expr.graph import substitute
 from lemmax.statement import Instances
 
-# -- variables
+# -- variables ---------------------------------------------------------------------------------------
 model = lx.models.attention(kernel="gaussian")
 N, n, D, d, v, m, H = model.sizes
 X, B, WQ, WK = model.X, model.B, model.WQ, model.WK
 DQ, DK = lx.tensor(r"\Delta^Q", H, D, d), lx.tensor(r"\Delta^K", H, D, d)
 
-# -- expressions
+# -- expressions -------------------------------------------------------------------------------------
 moved = substitute(B, {WQ: WQ + DQ, WK: WK + DK}).named("B'")
 change = lx.norm(moved - B)
 DQ_norm, DK_norm = (lx.sqrt((t**2).sum(axis=(1, 2))) for t in (DQ, DK))  # (H,), Frobenius
@@ -50,13 +44,13 @@ weights = lx.sqrt(((DQ_norm + DK_norm) ** 2).sum())
 tokens = lx.sqrt((lx.spectral_norm(X) ** 4).sum())
 beta = slope * lx.sqrt(n) * tokens * weights
 
-# -- conclusion
+# -- conclusion --------------------------------------------------------------------------------------
 bounds = [
     (change <= beta).named("features"),
     (lx.sigma(moved, N * n) >= lx.sigma(B, N * n) - beta).named("smallest singular value"),
 ]
 
-# -- mutants
+# -- mutants: false variants, each with the reason ---------------------------------------------------
 mutants = [
     lx.Mutant("half the constant", change <= beta / 2, "ratios above 0.9 occur"),
     lx.Mutant(
@@ -81,7 +75,6 @@ mutants = [
     ),
 ]
 
-# -- theorem
 THEOREM = lx.Theorem(
     name="feature_perturbation_of_query_key_change_gaussian",
     statement=r"$\|B' - B\|_F \le \sqrt{2/e}\, d^{-1/4} \sqrt n (\sum_i \|X_i\|_2^4)^{1/2} "

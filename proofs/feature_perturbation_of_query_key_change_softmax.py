@@ -1,31 +1,27 @@
 r"""Features of softmax attention change little under a small change of query and key weights.
 
-Statement.
-    Let B' be the features at $W^Q + \Delta^Q$, $W^K + \Delta^K$, and
-    $\kappa_h = \|\Delta^Q_h\|_F \|W^K_h\|_2 + \|W^Q_h + \Delta^Q_h\|_2 \|\Delta^K_h\|_F$.  Then
-    $$\|B' - B\|_F \le \beta := \frac{1}{2 \sqrt d} \Big(\sum_i \|X_i\|_2^6\Big)^{1/2}
-      \Big(\sum_h \kappa_h^2\Big)^{1/2},$$
-    and, by Weyl's inequality, $\sigma_{Nn}(B') \ge \sigma_{Nn}(B) - \beta$.
+Statement. Let B' be the features at $W^Q + \Delta^Q$, $W^K + \Delta^K$, and $\kappa_h =
+\|\Delta^Q_h\|_F \|W^K_h\|_2 + \|W^Q_h + \Delta^Q_h\|_2 \|\Delta^K_h\|_F$. Then
+$$\|B' - B\|_F \le \beta := \frac{1}{2 \sqrt d} \Big(\sum_i \|X_i\|_2^6\Big)^{1/2}
+  \Big(\sum_h \kappa_h^2\Big)^{1/2},$$
+and, by Weyl's inequality, $\sigma_{Nn}(B') \ge \sigma_{Nn}(B) - \beta$.
 
-Hypotheses.
-    None.  The norms of the weights cannot be left out: softmax attention is not globally Lipschitz in them.
+Hypotheses. None. The norms of the weights cannot be left out: softmax attention is not globally
+Lipschitz in them.
 
-Bound.
-    Upper bound in the Frobenius norm; the constant 1/2 is tight (ratio 0.9992 seen), for a small change at
-    equal weights of two tokens.
+Bound. Upper bound in the Frobenius norm; the constant 1/2 is tight (ratio 0.9992 seen), for a small
+change at equal weights of two tokens.
 
-Proof idea.
-    The softmax of a row is 1/2-Lipschitz in the Euclidean norm, so $\|S'_{ih} - S_{ih}\|_F \le \tfrac12
-    \|A'_{ih} - A_{ih}\|_F$.  The logits are $A_{ih} = X_i W^Q_h W^{K\top}_h X_i^\top / \sqrt d$, and $W'^Q
-    W'^{K\top} - W^Q W^{K\top} = \Delta^Q W^{K\top} + W'^Q \Delta^{K\top}$ has norm at most $\kappa_h$.
-    Blocks of B' - B are $(S'_{ih} - S_{ih}) X_i$, at most $\tfrac12 \|X_i\|_2^3 \kappa_h / \sqrt d$ each;
-    sum their squares.
+Proof idea. The softmax of a row is 1/2-Lipschitz in the Euclidean norm, so $\|S'_{ih} - S_{ih}\|_F
+\le \tfrac12 \|A'_{ih} - A_{ih}\|_F$. The logits are $A_{ih} = X_i W^Q_h W^{K\top}_h X_i^\top /
+\sqrt d$, and $W'^Q W'^{K\top} - W^Q W^{K\top} = \Delta^Q W^{K\top} + W'^Q \Delta^{K\top}$ has norm
+at most $\kappa_h$. Blocks of B' - B are $(S'_{ih} - S_{ih}) X_i$, at most $\tfrac12 \|X_i\|_2^3
+\kappa_h / \sqrt d$ each; sum their squares.
 
-References.
-    Softmax Jacobian norm at most 1/2: Nair, arXiv 2510.23012; Weyl: Horn, Johnson, Matrix Analysis, 7.3.5.
+Reference. Softmax Jacobian norm at most 1/2: Nair, arXiv 2510.23012; Weyl: Horn, Johnson, Matrix
+Analysis, 7.3.5.
 
-Evidence.
-    Tested on random instances; each mutant is refuted in the same run.
+Evidence. Tested on random instances; each mutant is refuted in the same run.
 """
 
 from __future__ import annotations
@@ -34,13 +30,13 @@ import lemmax as lx
 from lemmax.expr.graph import substitute
 from lemmax.statement import Instances
 
-# -- variables
+# -- variables ---------------------------------------------------------------------------------------
 model = lx.models.attention(kernel="softmax")
 N, n, D, d, v, m, H = model.sizes
 X, B, WQ, WK = model.X, model.B, model.WQ, model.WK
 DQ, DK = lx.tensor(r"\Delta^Q", H, D, d), lx.tensor(r"\Delta^K", H, D, d)
 
-# -- expressions
+# -- expressions -------------------------------------------------------------------------------------
 moved = substitute(B, {WQ: WQ + DQ, WK: WK + DK}).named("B'")
 change = lx.norm(moved - B)
 DQ_norm, DK_norm = (lx.sqrt((t**2).sum(axis=(1, 2))) for t in (DQ, DK))  # (H,), Frobenius
@@ -49,13 +45,13 @@ weights = lx.sqrt((kappa**2).sum()) / (2 * lx.sqrt(d))
 tokens = lx.sqrt((lx.spectral_norm(X) ** 6).sum())
 beta = tokens * weights
 
-# -- conclusion
+# -- conclusion --------------------------------------------------------------------------------------
 bounds = [
     (change <= beta).named("features"),
     (lx.sigma(moved, N * n) >= lx.sigma(B, N * n) - beta).named("smallest singular value"),
 ]
 
-# -- mutants
+# -- mutants: false variants, each with the reason ---------------------------------------------------
 mutants = [
     lx.Mutant(
         "quarter instead of half",
@@ -83,7 +79,6 @@ mutants = [
     ),
 ]
 
-# -- theorem
 THEOREM = lx.Theorem(
     name="feature_perturbation_of_query_key_change_softmax",
     statement=r"$\|B' - B\|_F \le \frac{1}{2 \sqrt d} (\sum_i \|X_i\|_2^6)^{1/2} (\sum_h \kappa_h^2)^{1/2}$ "

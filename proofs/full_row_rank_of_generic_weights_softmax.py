@@ -1,30 +1,23 @@
 r"""Almost all weights give softmax attention features of full row rank, if tokens are independent.
 
-Statement.
-    Let the stacked tokens $X = [X_1; \dots; X_N]$ (N n x D) have rank N n, which needs $N n \le D$.  Then
-    $\operatorname{rank} B = N n$ for almost all $W^Q, W^K$; with probability 1, for instance, if their
-    entries are independent Gaussians.  One head suffices, and more heads do no harm.
+Statement. Let the stacked tokens $X = [X_1; \dots; X_N]$ (N n x D) have rank N n, which needs $N n
+\le D$. Then $\operatorname{rank} B = N n$ for almost all $W^Q, W^K$; with probability 1, for
+instance, if their entries are independent Gaussians. One head suffices, and more heads do no harm.
 
-Hypotheses.
-    1. size: $N n \le D$.
-    2. independent tokens: the stacked tokens have rank N n.
-    3. generic weights: $W^Q, W^K$ lie outside some set of measure zero.
+Hypotheses. (1) Size: $N n \le D$. (2) Independent tokens: the stacked tokens have rank N n. (3)
+Generic weights: $W^Q, W^K$ lie outside some set of measure zero.
 
-Bound.
-    None: a rank.
+Bound. None: a rank.
 
-Proof idea.
-    $\prod_i \det S_{i1}$ is a real-analytic function of the weights.  It is not identically zero: at
-    $W^Q = W^K$ with distinct projected tokens, each S_i1 is invertible.  So its zeros have measure zero, and
-    away from them block 1 of B is an invertible matrix times X.  Nothing is claimed for $D < N n \le H D$:
-    there full rank was only ever observed.
+Proof idea. $\prod_i \det S_{i1}$ is a real-analytic function of the weights. It is not identically
+zero: at $W^Q = W^K$ with distinct projected tokens, each S_i1 is invertible. So its zeros have
+measure zero, and away from them block 1 of B is an invertible matrix times X. Nothing is claimed
+for $D < N n \le H D$: there full rank was only ever observed.
 
-References.
-    Zeros of real-analytic functions: Mityagin, arXiv 1512.07276.  Invertibility at tied weights:
-    Wendland, Scattered Data Approximation, 2004, Theorem 6.10.
+Reference. Zeros of real-analytic functions: Mityagin, arXiv 1512.07276. Invertibility at tied
+weights: Wendland, Scattered Data Approximation, 2004, Theorem 6.10.
 
-Evidence.
-    Tested on random instances; each mutant is refuted in the same run.
+Evidence. Tested on random instances; each mutant is refuted in the same run.
 """
 
 from __future__ import annotations
@@ -32,23 +25,23 @@ from __future__ import annotations
 import lemmax as lx
 from lemmax.statement import Generic, Instances
 
-# -- variables
+# -- variables ---------------------------------------------------------------------------------------
 model = lx.models.attention(kernel="softmax")
 N, n, D, d, v, m, H = model.sizes
 B, WQ, WK = model.B, model.WQ, model.WK
 tokens = lx.merge(model.X, (0, 1), (2,))  # (N n, D)
 
-# -- expressions
+# -- expressions -------------------------------------------------------------------------------------
 rank = lx.rank(B)
 
-# -- hypotheses
+# -- hypotheses --------------------------------------------------------------------------------------
 independent_tokens = lx.rank(tokens).eq(N * n).named("independent tokens")
 generic_weights = Generic((WQ, WK)).named("generic weights")
 
-# -- conclusion
+# -- conclusion --------------------------------------------------------------------------------------
 full_rank = rank.eq(N * n).named("full row rank")
 
-# -- mutants
+# -- mutants: false variants, each with the reason ---------------------------------------------------
 mutants = [
     lx.Mutant(
         "all weights", drop="generic weights", reason="zero query weights make all rows of a sample coincide"
@@ -62,7 +55,6 @@ mutants = [
     ),
 ]
 
-# -- theorem
 THEOREM = lx.Theorem(
     name="full_row_rank_of_generic_weights_softmax",
     statement=r"If the stacked tokens have rank $N n$, then $\operatorname{rank} B = N n$ for almost all "

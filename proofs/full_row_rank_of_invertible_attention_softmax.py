@@ -1,31 +1,26 @@
 r"""Invertible softmax attention turns independent tokens into features of full row rank.
 
-Statement.
-    Let the stacked tokens $X = [X_1; \dots; X_N]$ (N n x D) have rank N n, and let one head h have invertible
-    attention matrices $S_{1h}, \dots, S_{Nh}$.  Then $\operatorname{rank} B = N n$, and
-    $$\sigma_{Nn}(B)^2 \ge \sigma_{Nn}(X)^2 \sum_h \min_i \sigma_{\min}(S_{ih})^2.$$
-    For one head: $\sigma_{Nn}(B) \ge \min_i \sigma_{\min}(S_i)\, \sigma_{Nn}(X)$.
+Statement. Let the stacked tokens $X = [X_1; \dots; X_N]$ (N n x D) have rank N n, and let one head
+h have invertible attention matrices $S_{1h}, \dots, S_{Nh}$. Then $\operatorname{rank} B = N n$,
+and
+$$\sigma_{Nn}(B)^2 \ge \sigma_{Nn}(X)^2 \sum_h \min_i \sigma_{\min}(S_{ih})^2.$$
+For one head: $\sigma_{Nn}(B) \ge \min_i \sigma_{\min}(S_i)\, \sigma_{Nn}(X)$.
 
-Hypotheses.
-    1. size: $N n \le D$.
-    2. independent tokens: the stacked tokens have rank N n.
-    3. a head with invertible attention: for some h, all $S_{ih}$ are invertible.
+Hypotheses. (1) Size: $N n \le D$. (2) Independent tokens: the stacked tokens have rank N n. (3) A
+head with invertible attention: for some h, all $S_{ih}$ are invertible.
 
-Bound.
-    Lower bound on the smallest singular value; tight, with equality at N = n = 1.
+Bound. Lower bound on the smallest singular value; tight, with equality at N = n = 1.
 
-Proof idea.
-    Block h of B is $\operatorname{blkdiag}_i(S_{ih}) X$, so
-    $B B^\top = \sum_h \operatorname{blkdiag}_i(S_{ih})\, X X^\top \operatorname{blkdiag}_i(S_{ih})^\top$.
-    Each term is at least $\sigma_{Nn}(X)^2 \min_i \sigma_{\min}(S_{ih})^2 I$, and smallest eigenvalues of
-    symmetric matrices are superadditive.  One positive term makes the sum positive: the rank is N n.
+Proof idea. Block h of B is $\operatorname{blkdiag}_i(S_{ih}) X$, so $B B^\top = \sum_h
+\operatorname{blkdiag}_i(S_{ih})\, X X^\top \operatorname{blkdiag}_i(S_{ih})^\top$. Each term is at
+least $\sigma_{Nn}(X)^2 \min_i \sigma_{\min}(S_{ih})^2 I$, and smallest eigenvalues of symmetric
+matrices are superadditive. One positive term makes the sum positive: the rank is N n.
 
-References.
-    Song, Han, Zhang, Ding, Hong, Unraveling the Gradient Descent Dynamics of Transformers, NeurIPS 2024,
-    arXiv 2411.07538, where a feature matrix of full row rank is the condition for convergence.
+Reference. Song, Han, Zhang, Ding, Hong, Unraveling the Gradient Descent Dynamics of Transformers,
+NeurIPS 2024, arXiv 2411.07538, where a feature matrix of full row rank is the condition for
+convergence.
 
-Evidence.
-    Tested on random instances; each mutant is refuted in the same run.
+Evidence. Tested on random instances; each mutant is refuted in the same run.
 """
 
 from __future__ import annotations
@@ -33,26 +28,26 @@ from __future__ import annotations
 import lemmax as lx
 from lemmax.statement import Instances
 
-# -- variables
+# -- variables ---------------------------------------------------------------------------------------
 model = lx.models.attention(kernel="softmax")
 N, n, D, d, v, m, H = model.sizes
 S, B = model.S, model.B
 tokens = lx.merge(model.X, (0, 1), (2,))  # (N n, D)
 
-# -- expressions
+# -- expressions -------------------------------------------------------------------------------------
 smallest = lx.sigma_min(S)  # (N, H)
 per_head = lx.min(smallest, axis=0)  # (H,)
 bound = lx.sigma(tokens, N * n) ** 2 * (per_head**2).sum()
 
-# -- hypotheses
+# -- hypotheses --------------------------------------------------------------------------------------
 independent_tokens = lx.rank(tokens).eq(N * n).named("independent tokens")
 invertible_head = lx.max(per_head).gt(0).named("a head with invertible attention")
 
-# -- conclusion
+# -- conclusion --------------------------------------------------------------------------------------
 full_rank = lx.rank(B).eq(N * n).named("full row rank")
 lower_bound = (lx.sigma(B, N * n) ** 2 >= bound).named("smallest singular value")
 
-# -- mutants
+# -- mutants: false variants, each with the reason ---------------------------------------------------
 mutants = [
     lx.Mutant(
         "twice the bound",
@@ -77,7 +72,6 @@ mutants = [
     ),
 ]
 
-# -- theorem
 THEOREM = lx.Theorem(
     name="full_row_rank_of_invertible_attention_softmax",
     statement=r"If the stacked tokens have rank $N n$ and one head has invertible attention matrices, then "

@@ -1,26 +1,21 @@
 r"""Tied projections with distinct rows make every Gaussian attention matrix positive definite.
 
-Statement.
-    If $X_i W^Q_h = X_i W^K_h$ for all i, h, and no two rows of such a matrix are equal, then every $S_{ih}$
-    is symmetric and positive definite; in particular its rank is n.
+Statement. If $X_i W^Q_h = X_i W^K_h$ for all i, h, and no two rows of such a matrix are equal, then
+every $S_{ih}$ is symmetric and positive definite; in particular its rank is n.
 
-Hypotheses.
-    1. tied projections: queries and keys of a token coincide.
-    2. distinct projections: $q_k \ne q_j$ for $k \ne j$, in each sample and head.
+Hypotheses. (1) Tied projections: queries and keys of a token coincide. (2) Distinct projections:
+$q_k \ne q_j$ for $k \ne j$, in each sample and head.
 
-Bound.
-    None: a rank and a sign.
+Bound. None: a rank and a sign.
 
-Proof idea.
-    $(S_{ih})_{kj} = \exp(-\|q_k - q_j\|^2 / \sqrt d)$ is the Gram matrix of the Gaussian kernel at the points
-    $q_1, \dots, q_n$.  The Fourier transform of a Gaussian is positive, so $c^\top S c = 0$ means that a
-    trigonometric sum $\sum_k c_k e^{i \omega^\top q_k}$ vanishes for all omega; for distinct points c = 0.
+Proof idea. $(S_{ih})_{kj} = \exp(-\|q_k - q_j\|^2 / \sqrt d)$ is the Gram matrix of the Gaussian
+kernel at the points $q_1, \dots, q_n$. The Fourier transform of a Gaussian is positive, so $c^\top
+S c = 0$ means that a trigonometric sum $\sum_k c_k e^{i \omega^\top q_k}$ vanishes for all omega;
+for distinct points c = 0.
 
-References.
-    Wendland, Scattered Data Approximation, 2004, Theorem 6.10.
+Reference. Wendland, Scattered Data Approximation, 2004, Theorem 6.10.
 
-Evidence.
-    Tested on random instances; each mutant is refuted in the same run.
+Evidence. Tested on random instances; each mutant is refuted in the same run.
 """
 
 from __future__ import annotations
@@ -28,29 +23,29 @@ from __future__ import annotations
 import lemmax as lx
 from lemmax.statement import Instances, Structure
 
-# -- variables
+# -- variables ---------------------------------------------------------------------------------------
 model = lx.models.attention(kernel="gaussian")
 N, n, D, d, v, m, H = model.sizes
 WQ, WK, S = model.WQ, model.WK, model.S
 tokens = model.X[:, None]  # (N, 1, n, D)
 
-# -- expressions
+# -- expressions -------------------------------------------------------------------------------------
 queries, keys = tokens @ WQ, tokens @ WK  # (N, H, n, d)
 difference = queries[:, :, :, None, :] - queries[:, :, None, :, :]
 distances = (difference**2).sum(axis=-1)  # (N, H, n, n), squared
 
-# -- hypotheses
+# -- hypotheses --------------------------------------------------------------------------------------
 tied = queries.eq(keys).named("tied projections")
 distinct = (distances + lx.eye(n)).gt(0).named("distinct projections")  # the diagonal asks nothing
 
-# -- conclusion
+# -- conclusion --------------------------------------------------------------------------------------
 positive_definite = [
     lx.rank(S).eq(n).named("rank n"),
     lx.lambda_min(S).gt(0).named("positive definite"),
     S.eq(S.mT).named("symmetric"),
 ]
 
-# -- mutants
+# -- mutants: false variants, each with the reason ---------------------------------------------------
 mutants = [
     lx.Mutant("free projections", drop="tied projections", reason="the matrix is not symmetric"),
     lx.Mutant(
@@ -71,7 +66,6 @@ mutants = [
     ),
 ]
 
-# -- theorem
 THEOREM = lx.Theorem(
     name="invertible_attention_of_tied_projections_gaussian",
     statement=r"If $X_i W^Q_h = X_i W^K_h$ with distinct rows, then every $S_{ih}$ is symmetric and positive "

@@ -1,26 +1,20 @@
 r"""A Polyak-Lojasiewicz inequality in the output weights.
 
-Statement.
-    Let C (N n x H v) have the row $(S_{ih} X_i W^V_h)_{k \cdot}$, over all heads h, for sample i and token k.
-    If $\operatorname{rank} C = N n$, then with $\mu = \sigma_{Nn}(C)^2 > 0$
-    $$\|\nabla_{W^O} f\|_F^2 \ge 2 \mu f.$$
+Statement. Let C (N n x H v) have the row $(S_{ih} X_i W^V_h)_{k \cdot}$, over all heads h, for
+sample i and token k. If $\operatorname{rank} C = N n$, then with $\mu = \sigma_{Nn}(C)^2 > 0$
+$$\|\nabla_{W^O} f\|_F^2 \ge 2 \mu f.$$
 
-Hypotheses.
-    1. size: $N n \le H v$.
-    2. full row rank: $\operatorname{rank} C = N n$.
+Hypotheses. (1) Size: $N n \le H v$. (2) Full row rank: $\operatorname{rank} C = N n$.
 
-Bound.
-    Lower bound on a gradient norm; tight, with equality at N n = 1.
+Bound. Lower bound on a gradient norm; tight, with equality at N n = 1.
 
-Proof idea.
-    $F = C W^O$ with the stacked $W^O$, so the gradient is $C^\top R$.  As C has full row rank,
-    $\|C^\top R\|_F \ge \sigma_{Nn}(C) \|R\|_F$, and $\|R\|_F^2 = 2 f$.
+Proof idea. $F = C W^O$ with the stacked $W^O$, so the gradient is $C^\top R$. As C has full row
+rank, $\|C^\top R\|_F \ge \sigma_{Nn}(C) \|R\|_F$, and $\|R\|_F^2 = 2 f$.
 
-References.
-    Song, Han, Zhang, Ding, Hong, NeurIPS 2024, arXiv 2411.07538; the constant is derived here.
+Reference. Song, Han, Zhang, Ding, Hong, NeurIPS 2024, arXiv 2411.07538; the constant is derived
+here.
 
-Evidence.
-    Tested on random instances; each mutant is refuted in the same run.
+Evidence. Tested on random instances; each mutant is refuted in the same run.
 """
 
 from __future__ import annotations
@@ -28,23 +22,23 @@ from __future__ import annotations
 import lemmax as lx
 from lemmax.statement import Instances
 
-# -- variables
+# -- variables ---------------------------------------------------------------------------------------
 model = lx.models.attention(kernel="softmax")
 N, n, D, d, v, m, H = model.sizes
 B, C, WO, f = model.B, model.C, model.WO, model.loss
 
-# -- expressions
+# -- expressions -------------------------------------------------------------------------------------
 gradient = lx.gradient(f, WO)
 mu = lx.sigma(C, N * n) ** 2
 
-# -- hypotheses
+# -- hypotheses --------------------------------------------------------------------------------------
 full_row_rank = lx.rank(C).eq(N * n).named("full row rank")
 
-# -- conclusion
+# -- conclusion --------------------------------------------------------------------------------------
 inequality = (lx.sqnorm(gradient) >= 2 * mu * f).named("PL inequality")
 positive = mu.gt(0).named("positive constant")
 
-# -- mutants
+# -- mutants: false variants, each with the reason ---------------------------------------------------
 mutants = [
     lx.Mutant("twice the bound", lx.sqnorm(gradient) >= 4 * mu * f, "at N n = 1 the two sides are equal"),
     lx.Mutant(
@@ -67,7 +61,6 @@ mutants = [
     ),
 ]
 
-# -- theorem
 THEOREM = lx.Theorem(
     name="pl_output_weights_of_full_row_rank",
     statement=r"If $\operatorname{rank} C = N n$, then $\|\nabla_{W^O} f\|_F^2 \ge 2 \sigma_{Nn}(C)^2 f$.",

@@ -1,33 +1,29 @@
 r"""A Polyak-Lojasiewicz inequality in the query weights, softmax kernel.
 
-Statement.
-    Let $J_{ik}$ (H d x m) hold the derivatives of the output of token k of sample i in its queries: with keys
-    $k_j = X_{ij} W^K_h$ and values $v_j = X_{ij} W^V_h W^O_h$, block h of $J_{ik}$ is
-    $$J_{ikh} = \tfrac{1}{\sqrt d} \sum_j S_{kj} (k_j - \bar k)\, v_j^\top, \qquad \bar k = \sum_j S_{kj}
-    k_j,$$ the covariance of keys and values under row k of $S_{ih}$, over $\sqrt d$.  If the stacked
-    tokens X (N n x D) have rank N n and every $J_{ik}$ has rank m, then with $\mu = \sigma_{Nn}(X)^2
-    \min_{ik} \sigma_m(J_{ik})^2 > 0$
-    $$\|\nabla_{W^Q} f\|_F^2 \ge 2 \mu f.$$
+Statement. Let $J_{ik}$ (H d x m) hold the derivatives of the output of token k of sample i in its
+queries: with keys $k_j = X_{ij} W^K_h$ and values $v_j = X_{ij} W^V_h W^O_h$, block h of $J_{ik}$
+is
+$$J_{ikh} = \tfrac{1}{\sqrt d} \sum_j S_{kj} (k_j - \bar k)\, v_j^\top, \qquad \bar k = \sum_j S_{kj}
+  k_j,$$ the covariance of keys and values under row k of $S_{ih}$, over $\sqrt d$.  If the stacked
+tokens X (N n x D) have rank N n and every $J_{ik}$ has rank m, then with $\mu = \sigma_{Nn}(X)^2
+\min_{ik} \sigma_m(J_{ik})^2 > 0$
+$$\|\nabla_{W^Q} f\|_F^2 \ge 2 \mu f.$$
 
-Hypotheses.
-    1. size: $N n \le D$ and $m \le H d$.
-    2. independent tokens: the stacked tokens have rank N n.
-    3. sensitive outputs: every $J_{ik}$ has rank m.
+Hypotheses. (1) Size: $N n \le D$ and $m \le H d$. (2) Independent tokens: the stacked tokens have
+rank N n. (3) Sensitive outputs: every $J_{ik}$ has rank m.
 
-Bound.
-    Lower bound on a gradient norm; tight, with equality for orthonormal tokens at m = 1 if all $\|J_{ik}\|$
-    agree.
+Bound. Lower bound on a gradient norm; tight, with equality for orthonormal tokens at m = 1 if all
+$\|J_{ik}\|$ agree.
 
-Proof idea.
-    The gradient in all query weights is $X^\top Z$, where row (i, k) of Z is $J_{ik} R_{ik}$.  As X has
-    full row rank, $\|X^\top Z\|_F \ge \sigma_{Nn}(X) \|Z\|_F$; and $\|J_{ik} R_{ik}\| \ge \sigma_m(J_{ik})
-    \|R_{ik}\|$. With one token the softmax does not depend on its logit, and J = 0.
+Proof idea. The gradient in all query weights is $X^\top Z$, where row (i, k) of Z is $J_{ik}
+R_{ik}$. As X has full row rank, $\|X^\top Z\|_F \ge \sigma_{Nn}(X) \|Z\|_F$; and $\|J_{ik} R_{ik}\|
+\ge \sigma_m(J_{ik}) \|R_{ik}\|$. With one token the softmax does not depend on its logit, and J =
+0.
 
-References.
-    Song, Han, Zhang, Ding, Hong, NeurIPS 2024, arXiv 2411.07538; the inequality is derived here.
+Reference. Song, Han, Zhang, Ding, Hong, NeurIPS 2024, arXiv 2411.07538; the inequality is derived
+here.
 
-Evidence.
-    Tested on random instances; each mutant is refuted in the same run.
+Evidence. Tested on random instances; each mutant is refuted in the same run.
 """
 
 from __future__ import annotations
@@ -35,14 +31,14 @@ from __future__ import annotations
 import lemmax as lx
 from lemmax.statement import Instances
 
-# -- variables
+# -- variables ---------------------------------------------------------------------------------------
 model = lx.models.attention(kernel="softmax")
 N, n, D, d, v, m, H = model.sizes
 X, Y, S, WQ, f = model.X, model.Y, model.S, model.WQ, model.loss
 E = lx.tensor("E", N, n, m)  # plays the residual
 tokens = lx.merge(X, (0, 1), (2,))  # (N n, D)
 
-# -- expressions
+# -- expressions -------------------------------------------------------------------------------------
 keys = X[:, None] @ model.WK  # (N, H, n, d)
 values = X[:, None] @ model.WV @ model.WO  # (N, H, n, m)
 mean_key = S @ keys
@@ -56,15 +52,15 @@ sensitivity = lx.sigma(J, m)  # (N, n)
 gradient = lx.gradient(f, WQ)
 mu = lx.sigma(tokens, N * n) ** 2 * lx.min(sensitivity) ** 2
 
-# -- hypotheses
+# -- hypotheses --------------------------------------------------------------------------------------
 independent_tokens = lx.rank(tokens).eq(N * n).named("independent tokens")
 sensitive_outputs = lx.min(sensitivity).gt(0).named("sensitive outputs")
 
-# -- conclusion
+# -- conclusion --------------------------------------------------------------------------------------
 inequality = (lx.sqnorm(gradient) >= 2 * mu * f).named("PL inequality")
 positive = mu.gt(0).named("positive constant")
 
-# -- mutants
+# -- mutants: false variants, each with the reason ---------------------------------------------------
 mutants = [
     lx.Mutant(
         "eight times the bound",
@@ -94,7 +90,6 @@ mutants = [
     ),
 ]
 
-# -- theorem
 THEOREM = lx.Theorem(
     name="pl_query_weights_of_independent_tokens_softmax",
     statement=r"$\|\nabla_{W^Q} f\|_F^2 \ge 2 \sigma_{Nn}(X)^2 \min_{ik} \sigma_m(J_{ik})^2 f$ for the "

@@ -1,25 +1,21 @@
 r"""Zero query weights collapse the features of softmax attention to one row per sample.
 
-Statement.
-    If $W^Q = 0$ (in particular if $W^Q = W^K = 0$), then the n rows of $B_i = [S_{i1} X_i, \dots, S_{iH}
-    X_i]$ coincide for each sample i, so that $\operatorname{rank} B \le N$ for $B = [B_1; \dots; B_N]$.
+Statement. If $W^Q = 0$ (in particular if $W^Q = W^K = 0$), then the n rows of $B_i = [S_{i1} X_i,
+\dots, S_{iH} X_i]$ coincide for each sample i, so that $\operatorname{rank} B \le N$ for $B = [B_1;
+\dots; B_N]$.
 
-Hypotheses.
-    1. zero query weights: $W^Q_h = 0$ for all heads h.
+Hypotheses. (1) Zero query weights: $W^Q_h = 0$ for all heads h.
 
-Bound.
-    Tight: the rank is N whenever the mean tokens of the samples are linearly independent.
+Bound. Tight: the rank is N whenever the mean tokens of the samples are linearly independent.
 
-Proof idea.
-    All logits are 0, so each row of S_ih is uniform and each row of S_ih X_i is the mean token of sample i.
-    Rows of one sample coincide, hence at most N rows of B differ.
+Proof idea. All logits are 0, so each row of S_ih is uniform and each row of S_ih X_i is the mean
+token of sample i. Rows of one sample coincide, hence at most N rows of B differ.
 
-References.
-    Song, Han, Zhang, Ding, Hong, Unraveling the Gradient Descent Dynamics of Transformers, NeurIPS 2024,
-    arXiv 2411.07538 (full rank of the feature matrix at the start); the collapse is derived here.
+Reference. Song, Han, Zhang, Ding, Hong, Unraveling the Gradient Descent Dynamics of Transformers,
+NeurIPS 2024, arXiv 2411.07538 (full rank of the feature matrix at the start); the collapse is
+derived here.
 
-Evidence.
-    Tested on random instances; each mutant is refuted in the same run.
+Evidence. Tested on random instances; each mutant is refuted in the same run.
 """
 
 from __future__ import annotations
@@ -27,24 +23,24 @@ from __future__ import annotations
 import lemmax as lx
 from lemmax.statement import Instances, Structure
 
-# -- variables
+# -- variables ---------------------------------------------------------------------------------------
 model = lx.models.attention(kernel="softmax")
 N, n, D, d, v, m, H = model.sizes
 X, WQ, B = model.X, model.WQ, model.B
 
-# -- expressions
+# -- expressions -------------------------------------------------------------------------------------
 attended = model.S @ X[:, None]  # (N, H, n, D); row k of head h is row (i, k), block h of B
 
-# -- hypotheses
+# -- hypotheses --------------------------------------------------------------------------------------
 zero_queries = WQ.eq(0).named("zero query weights")
 
-# -- conclusion
+# -- conclusion --------------------------------------------------------------------------------------
 collapse = [
     (lx.rank(B) <= N).named("rank B <= N"),
     attended.eq(attended[:, :, :1]).named("rows of a sample coincide"),
 ]
 
-# -- mutants
+# -- mutants: false variants, each with the reason ---------------------------------------------------
 mutants = [
     lx.Mutant("any query weights", drop="zero query weights", reason="generic weights give different rows"),
     lx.Mutant(
@@ -62,7 +58,6 @@ mutants = [
     ),
 ]
 
-# -- theorem
 THEOREM = lx.Theorem(
     name="row_rank_collapse_of_zero_query_weights_softmax",
     statement=r"If $W^Q = 0$, then the rows of B that belong to one sample coincide and "

@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 
 import sympy as sp
 
-from lemmax.codegen.labels import Frame, Label, Labelled, align, combine, permute
+from lemmax.codegen.labels import Frame, Label, Labelled, align, permute
 from lemmax.codegen.values import Pool, Value
 from lemmax.expr.sizes import product
 
@@ -27,10 +27,9 @@ def contract(pool: Pool, frame: Frame, a: Labelled, b: Labelled, keep: Collectio
     rows = [x for x in a.labels if x not in b.labels]
     columns = [x for x in b.labels if x not in a.labels]
     if not inner:
-        values, labels = combine(pool, frame, [a, b])
-        return Labelled(pool.multiply(values), labels)
+        return hadamard(pool, a, b)
     if not rows and not columns:
-        return _inner_product(pool, frame, a, b, batch, inner)
+        return _inner_product(pool, a, b, batch, inner)
     if not batch and not (rows and columns):
         return _matrix_vector(pool, frame, a, b, inner)
     if not rows or not columns:
@@ -46,13 +45,20 @@ def sum_out(pool: Pool, item: Labelled, gone: Collection[Label]) -> Labelled:
     return Labelled(pool.reduce("sum", item.value, axes), tuple(x for x in item.labels if x not in gone))
 
 
+def hadamard(pool: Pool, a: Labelled, b: Labelled) -> Labelled:
+    """The entrywise product; axes stand as in the operand with more of them."""
+    large, small = (a, b) if len(a.labels) >= len(b.labels) else (b, a)
+    extra = [x for x in small.labels if x not in large.labels]
+    labels = (*extra, *large.labels)
+    return Labelled(pool.multiply([align(pool, large, labels), align(pool, small, labels)]), labels)
+
+
 def _inner_product(
-    pool: Pool, frame: Frame, a: Labelled, b: Labelled, batch: Sequence[Label], inner: Sequence[Label]
+    pool: Pool, a: Labelled, b: Labelled, batch: Sequence[Label], inner: Sequence[Label]
 ) -> Labelled:
     """Sum of products of entries: a dot product of flat vectors, or a sum of the Hadamard product per family."""
     if batch:
-        values, labels = combine(pool, frame, [a, b])
-        return sum_out(pool, Labelled(pool.multiply(values), labels), inner)
+        return sum_out(pool, hadamard(pool, a, b), inner)
     left, right = (flat(pool, permute(pool, item, inner)) for item in (a, b))
     return Labelled(pool.matmul(left, right), ())
 

@@ -122,7 +122,10 @@ def as_product(term: Term) -> Product:
     split: list[sp.Expr] = []
     for factor in factors:
         base, exponent = factor.as_base_exp()
-        square = exponent == 2 and entry_tensor(base) is not None and bool(summed & base.atoms(sp.Symbol))
+        entry = entry_tensor(base) is not None
+        # a sum of all squares is a dot product; beside other factors a square takes part in the contraction order
+        alone = len(factors) == 1 and not labels_of(base) <= summed
+        square = exponent == 2 and entry and bool(labels_of(base) & summed) and not alone
         split += [base, base] if square else [factor]
     return Product(coefficient, tuple(split), bound)
 

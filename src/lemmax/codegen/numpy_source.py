@@ -15,7 +15,6 @@ from lemmax.codegen.records import Plan, Statement
 from lemmax.codegen.render import Renderer
 from lemmax.codegen.schedule import inline_values
 from lemmax.codegen.values import Shape
-from lemmax.expr.tensor import Tensor
 
 WIDTH = 110
 
@@ -87,7 +86,7 @@ def _header(plan: Plan, writer: FormulaWriter) -> list[str]:
 
 
 def _shape(shape: Shape) -> str:
-    return tuple_text([str(s) for s in shape]) if shape else "scalar"
+    return tuple_text([str(s) for s in shape]) if shape else "(scalar)"
 
 
 def _docstring(plan: Plan, writer: FormulaWriter) -> list[str]:
@@ -126,9 +125,4 @@ def _statement_lines(s: Statement, renderer: Renderer, names: Names, writer: For
 
 def _result(plan: Plan) -> str:
     names: Sequence[str] = [name for name, _ in plan.outputs]
-    return tuple_text(list(names)) if plan.returns_tuple else names[0]
-
-
-def describe_output(name: str, t: Tensor) -> str:
-    """Return an output's name with its shape."""
-    return f"{name} {_shape(t.shape)}"
+    return f"{names[0]}," if plan.returns_tuple and len(names) == 1 else ", ".join(names)

@@ -25,7 +25,7 @@ Tree = int | tuple["Tree", "Tree"] | frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Order:
     """A contraction order: its tree and its cost at representative sizes."""
 
     cost: float
@@ -38,7 +38,7 @@ def best_order(
     frame: Frame,
     extent: Callable[[Label], float],
     available: Callable[[frozenset[int]], bool],
-) -> Tree:
+) -> Order:
     """Return the cheapest tree of pairwise contractions.
 
     Args:
@@ -50,7 +50,7 @@ def best_order(
     """
     count = len(factors)
     if count == 1:
-        return 0
+        return Order(0.0, 0)
     labels = [frozenset(f.labels) for f in factors]
     if count > MOST_EXACT:
         return _searched(labels, frozenset(keep), extent)
@@ -62,25 +62,25 @@ def best_order(
         return inside & outside
 
     kept = {}
-    best: dict[frozenset[int], Plan] = {}
+    best: dict[frozenset[int], Order] = {}
     for p in range(count):
         single = frozenset([p])
-        best[single] = Plan(0.0, p)
+        best[single] = Order(0.0, p)
         kept[single] = result_labels(single)
     for size in range(2, count + 1):
         for members in itertools.combinations(range(count), size):
             chosen = frozenset(members)
             kept[chosen] = result_labels(chosen)
             if available(chosen):
-                best[chosen] = Plan(0.0, chosen)
+                best[chosen] = Order(0.0, chosen)
                 continue
             options = []
             for left in _halves(members):
                 right = chosen - left
-                cost = best[left].cost + best[right].cost + _step(kept[left], kept[right], kept[chosen], extent)
-                options.append(Plan(cost, (best[left].tree, best[right].tree)))
-            best[chosen] = min(options, key=lambda plan: plan.cost)
-    return best[everything].tree
+                cost = best[left].cost + best[right].cost + step_cost(kept[left], kept[right], kept[chosen], extent)
+                options.append(Order(cost, (best[left].tree, best[right].tree)))
+            best[chosen] = min(options, key=lambda order: order.cost)
+    return best[everything]
 
 
 def _halves(members: tuple[int, ...]) -> list[frozenset[int]]:
@@ -91,7 +91,7 @@ def _halves(members: tuple[int, ...]) -> list[frozenset[int]]:
     ]
 
 
-def _step(
+def step_cost(
     left: frozenset[Label], right: frozenset[Label], result: frozenset[Label], extent: Callable[[Label], float]
 ) -> float:
     """Return the cost of one contraction."""
@@ -107,7 +107,7 @@ def _step(
 
 def _searched(
     labels: Sequence[frozenset[Label]], keep: frozenset[Label], extent: Callable[[Label], float]
-) -> Tree:
+) -> Order:
     """Return the order that opt_einsum's search finds."""
     from opt_einsum.paths import auto
 
@@ -125,7 +125,7 @@ def _searched(
         for part in parts[1:]:
             merged = (merged, part)
         trees.append(merged)
-    return trees[0]
+    return Order(0.0, trees[0])
 
 
 def representative(size: sp.Expr, extents: dict[sp.Symbol, int]) -> float:

@@ -7,26 +7,25 @@ that costs least; a part of a product that an earlier definition has computed is
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 
 import sympy as sp
 
 from lemmax.codegen import applied
-from lemmax.codegen.contract import contract, sum_out
+from lemmax.codegen.contract import contract, hadamard, sum_out
 from lemmax.codegen.elementwise import Reader
-from lemmax.codegen.labels import Frame, Label, Labelled, align, combine
+from lemmax.codegen.factoring import Factored, common_factors
+from lemmax.codegen.labels import Frame, Label, Labelled, align
 from lemmax.codegen.lower import Definition, Product, Program, labels_of
-from lemmax.codegen.order import Tree, best_order, representative
+from lemmax.codegen.order import Order, Tree, best_order, representative, step_cost
+from lemmax.codegen.shared import SharedProducts
 from lemmax.codegen.values import Pool, Value
 from lemmax.errors import UnsupportedYet
-from lemmax.expr.indices import bound_index
 from lemmax.expr.nodes import Apply, Lambda
+from lemmax.expr.sizes import Size
 from lemmax.expr.tensor import Tensor
 
-_MOST_ORDERS = 24  # of equal factors that are tried for the canonical form of a product
-
-Key = tuple[object, ...]
+Ranges = tuple[tuple[Label, Size], ...]
 
 
 class Planner:
@@ -35,7 +34,7 @@ class Planner:
     Attributes:
         pool: all values.
         names: name of the tensor that a value belongs to, by value number; the first one wins.
-        tensors: the tensor behind each named value, for comments.
+        tensors: the tensor behind each value that is one, for comments.
     """
 
     def __init__(self, program: Program, extents: dict[sp.Symbol, int]) -> None:
@@ -46,7 +45,7 @@ class Planner:
         self._program = program
         self._extents = extents
         self._arrays: dict[str, Value] = {}
-        self._available: dict[Key, Labelled] = {}
+        self._shared = SharedProducts()
 
     def run(self) -> list[Value]:
         """Return the values of the outputs."""
@@ -73,111 +72,138 @@ class Planner:
         free = tuple(zip(t.indices, t.shape, strict=True))
         if not definition.products:
             return self.pool.broadcast(self.pool.number(0), t.shape)
-        parts = [self._product(p, free) for p in definition.products]
+        factored = self._best_factoring(definition.products, free)
+        if factored is not None:
+            parts = [self._factored(factored, free)]
+        else:
+            parts = [self._product(p, free) for p in definition.products]
         aligned = [align(self.pool, part, t.indices) for part in parts]
         return self.pool.broadcast(self.pool.add(aligned), t.shape)
 
-    def _product(self, product: Product, free: tuple[tuple[Label, sp.Expr], ...]) -> Labelled:
+    # -- products --------------------------------------------------------------------------
+    def _product(self, product: Product, free: Ranges) -> Labelled:
         """Return one summand: what carries a summed index is contracted, the rest is multiplied in afterwards."""
-        sizes = {**dict(free), **dict(product.bound)}
-        frame = Frame(sizes, tuple(sizes))
+        frame = _frame(product, free)
+        inside, outside = _split(product)
         reader = Reader(self.pool, frame, self._array)
-        bound = {i for i, _ in product.bound}
-        inside = [f for f in product.factors if labels_of(f) & bound]
-        outside = [f for f in product.factors if not labels_of(f) & bound]
         items: list[Labelled] = []
         if inside:
             items.append(self._contract([reader.read(f) for f in inside], {i for i, _ in free}, frame))
         if outside:
             items.append(reader.read(sp.Mul(*outside)))
-        values, labels = combine(self.pool, frame, items)
-        return Labelled(self.pool.scale(product.coefficient, self.pool.multiply(values)), labels)
+        if not items:
+            return Labelled(self.pool.number(product.coefficient), ())
+        result = items[0] if len(items) == 1 else hadamard(self.pool, *items)
+        return Labelled(self.pool.scale(product.coefficient, result.value), result.labels)
 
     def _contract(self, factors: Sequence[Labelled], keep: Collection[Label], frame: Frame) -> Labelled:
         """Contract factors over all labels that are not in ``keep``, in the cheapest order."""
-        everything = frozenset(range(len(factors)))
-
-        def extent(label: Label) -> float:
-            return representative(frame.sizes[label], self._extents)
-
-        def kept_by(chosen: frozenset[int]) -> set[Label]:
-            outside = set(keep).union(*[factors[p].labels for p in everything - chosen])
-            return outside.intersection(*[set().union(*[factors[p].labels for p in chosen])])
-
-        def key_of(chosen: frozenset[int]) -> tuple[Key, dict[Label, Label]]:
-            return self._canonical([factors[p] for p in sorted(chosen)], kept_by(chosen))
-
-        def available(chosen: frozenset[int]) -> bool:
-            return key_of(chosen)[0] in self._available
-
-        tree = best_order(factors, keep, frame, extent, available)
-        result, _ = self._evaluate(tree, factors, frame, kept_by, key_of)
+        order = self._order(factors, keep, frame)
+        result, _ = self._evaluate(order.tree, Network(factors, keep, frame))
         return sum_out(self.pool, result, [x for x in result.labels if x not in keep])
 
-    def _evaluate(
-        self,
-        tree: Tree,
-        factors: Sequence[Labelled],
-        frame: Frame,
-        kept_by: Callable[[frozenset[int]], set[Label]],
-        key_of: Callable[[frozenset[int]], tuple[Key, dict[Label, Label]]],
-    ) -> tuple[Labelled, frozenset[int]]:
+    def _order(self, factors: Sequence[Labelled], keep: Collection[Label], frame: Frame) -> Order:
+        network = Network(factors, keep, frame)
+
+        def available(chosen: frozenset[int]) -> bool:
+            return self._shared.find(network.members(chosen), network.kept_by(chosen)) is not None
+
+        return best_order(factors, keep, frame, lambda x: self._extent(frame, x), available)
+
+    def _extent(self, frame: Frame, label: Label) -> float:
+        return representative(frame.sizes[label], self._extents)
+
+    def _evaluate(self, tree: Tree, network: Network) -> tuple[Labelled, frozenset[int]]:
         if isinstance(tree, int):
-            return factors[tree], frozenset([tree])
+            return network.factors[tree], frozenset([tree])
         if isinstance(tree, frozenset):
-            key, numbering = key_of(tree)
-            known = self._available[key]
-            back = {new: old for old, new in numbering.items()}
-            return Labelled(known.value, tuple(back[x] for x in known.labels)), tree
-        (a, left), (b, right) = (self._evaluate(part, factors, frame, kept_by, key_of) for part in tree)
+            found = self._shared.find(network.members(tree), network.kept_by(tree))
+            assert found is not None
+            return found, tree
+        (a, left), (b, right) = (self._evaluate(part, network) for part in tree)
         chosen = left | right
-        kept = kept_by(chosen)
-        a, b = self._in_order(a, b, kept, frame, _rowness(factors))
-        result = contract(self.pool, frame, a, b, kept)
-        key, numbering = key_of(chosen)
-        self._available.setdefault(key, Labelled(result.value, tuple(numbering[x] for x in result.labels)))
+        kept = network.kept_by(chosen)
+        a, b = _in_order(a, b, kept, network)
+        result = contract(self.pool, network.frame, a, b, kept)
+        self._shared.add(network.members(chosen), kept, result)
         return result, chosen
 
-    def _in_order(self, a: Labelled, b: Labelled, result: set[Label], frame: Frame, rowness: dict[Label, float]) -> tuple[Labelled, Labelled]:
-        """Put left the operand that reads better there: few transposes, then labels of rows before those of columns."""
-        place = {label: p for p, label in enumerate(frame.order)}
-        inner = [x for x in a.labels if x in b.labels and x not in result]
+    # -- common factors --------------------------------------------------------------------
+    def _best_factoring(self, products: Sequence[Product], free: Ranges) -> Factored | None:
+        """Return the common factor that saves most, if one does."""
+        options = common_factors(products)
+        if not options:
+            return None
+        apart = sum(self._cost(p, free) for p in products)
+        costs = [self._factored_cost(option, free) for option in options]
+        cheapest = min(range(len(options)), key=lambda p: costs[p])
+        return options[cheapest] if costs[cheapest] < apart else None
 
-        def merit(left: Labelled, right: Labelled) -> tuple[float, ...]:
-            rows = [x for x in left.labels if x not in right.labels]
-            columns = [x for x in right.labels if x not in left.labels]
-            if not rows or not columns:
-                return (0.0,)
-            transposes = 0
-            if len(inner) == 1:
-                transposes += left.labels[-1] != inner[0]
-                transposes += right.labels[-2:-1] != (inner[0],)
-            likely = rowness[columns[-1]] - rowness[rows[-1]] if len(inner) == 1 else 0.0
-            return float(transposes), likely, float(max(place[x] for x in rows) > max(place[x] for x in columns))
+    def _cost(self, product: Product, free: Ranges) -> float:
+        frame = _frame(product, free)
+        inside, _ = _split(product)
+        reader = Reader(self.pool, frame, self._array)
+        return self._order([reader.read(f) for f in inside], {i for i, _ in free}, frame).cost if inside else 0.0
 
-        return (b, a) if merit(b, a) < merit(a, b) else (a, b)
+    def _factored_cost(self, factored: Factored, free: Ranges) -> float:
+        inner = sum(self._cost(p, (*free, *factored.bound)) for p in factored.inner)
+        sizes = dict((*free, *factored.bound))
+        own = frozenset(labels_of(factored.factor))
+        rest = frozenset(x for p in factored.inner for f in p.factors for x in labels_of(f) if x in sizes)
+        result = frozenset(i for i, _ in free) & (own | rest)
+        return inner + step_cost(own, rest, result, lambda x: representative(sizes[x], self._extents))
 
-    def _canonical(self, factors: Sequence[Labelled], kept: set[Label]) -> tuple[Key, dict[Label, Label]]:
-        """Return a key equal for products that differ in the names of labels only, and the renaming to it."""
-        ordered = sorted(factors, key=lambda f: f.value.number)
-        groups = [list(g) for _, g in itertools.groupby(ordered, key=lambda f: f.value.number)]
-        orders = itertools.islice(
-            itertools.product(*[itertools.permutations(group) for group in groups]), _MOST_ORDERS
-        )
-        best: tuple[Key, dict[Label, Label]] | None = None
-        best_text: tuple[object, ...] = ()
-        for choice in orders:
-            numbering: dict[Label, int] = {}
-            parts = []
-            for factor in itertools.chain(*choice):
-                at = tuple(numbering.setdefault(x, len(numbering)) for x in factor.labels)
-                parts.append((factor.value.number, at))
-            key: Key = (tuple(parts), tuple(sorted(numbering[x] for x in kept)))
-            if best is None or key < best_text:
-                best_text = key
-                best = (key, {x: bound_index(n) for x, n in numbering.items()})
-        assert best is not None
-        return best
+    def _factored(self, factored: Factored, free: Ranges) -> Labelled:
+        """Return the common factor times the sum of what is left."""
+        # rows of what is left are summed next; they stand before the columns that are kept
+        ranges = (*factored.bound, *free)
+        frame = Frame(dict(ranges), tuple(i for i, _ in ranges))
+        parts = [self._product(p, ranges) for p in factored.inner]
+        labels = max((p.labels for p in parts), key=len)
+        labels = (*frame.sort(x for p in parts for x in p.labels if x not in labels), *labels)
+        total = Labelled(self.pool.add([align(self.pool, p, labels) for p in parts]), labels)
+        factor = Reader(self.pool, frame, self._array).read(factored.factor)
+        scaled = total.value.op == "scale"
+        inner = Labelled(total.value.args[0], labels) if scaled else total
+        result = self._contract([factor, inner], {i for i, _ in free}, frame)
+        if not scaled:
+            return result
+        coefficient = total.value.params[0]
+        assert isinstance(coefficient, sp.Expr)
+        return Labelled(self.pool.scale(coefficient, result.value), result.labels)
+
+
+class Network:
+    """Factors that are to be multiplied and summed over the labels that are not kept."""
+
+    def __init__(self, factors: Sequence[Labelled], keep: Collection[Label], frame: Frame) -> None:
+        """Hold the factors."""
+        self.factors = factors
+        self.keep = frozenset(keep)
+        self.frame = frame
+        self.rowness = _rowness(factors)
+
+    def members(self, chosen: frozenset[int]) -> list[Labelled]:
+        """Return the chosen factors."""
+        return [self.factors[p] for p in sorted(chosen)]
+
+    def kept_by(self, chosen: frozenset[int]) -> frozenset[Label]:
+        """Return the labels that the product of the chosen factors must keep."""
+        inside = {x for p in chosen for x in self.factors[p].labels}
+        outside = {x for p, f in enumerate(self.factors) if p not in chosen for x in f.labels}
+        return frozenset(inside & (self.keep | outside))
+
+
+def _frame(product: Product, free: Ranges) -> Frame:
+    ranges = (*free, *product.bound)
+    return Frame(dict(ranges), tuple(i for i, _ in ranges))
+
+
+def _split(product: Product) -> tuple[list[sp.Expr], list[sp.Expr]]:
+    """Split factors into those with a summed index and the others."""
+    bound = {i for i, _ in product.bound}
+    inside = [f for f in product.factors if labels_of(f) & bound]
+    return inside, [f for f in product.factors if not labels_of(f) & bound]
 
 
 def _rowness(factors: Sequence[Labelled]) -> dict[Label, float]:
@@ -187,3 +213,22 @@ def _rowness(factors: Sequence[Labelled]) -> dict[Label, float]:
         for p, label in enumerate(reversed(factor.labels)):
             found.setdefault(label, []).append(min(p, 1))
     return {label: sum(at) / len(at) for label, at in found.items()}
+
+
+def _in_order(a: Labelled, b: Labelled, kept: Collection[Label], network: Network) -> tuple[Labelled, Labelled]:
+    """Put left the operand that reads better there: few transposes, then labels of rows before those of columns."""
+    place = {label: p for p, label in enumerate(network.frame.order)}
+    inner = [x for x in a.labels if x in b.labels and x not in kept]
+
+    def merit(left: Labelled, right: Labelled) -> tuple[float, ...]:
+        rows = [x for x in left.labels if x not in right.labels]
+        columns = [x for x in right.labels if x not in left.labels]
+        if not rows or not columns:
+            return (0.0,)
+        later = float(max(place[x] for x in rows) > max(place[x] for x in columns))
+        if len(inner) != 1:
+            return (later,)
+        transposes = (left.labels[-1] != inner[0]) + (right.labels[-2:-1] != (inner[0],))
+        return float(transposes), network.rowness[columns[-1]] - network.rowness[rows[-1]], later
+
+    return (b, a) if merit(b, a) < merit(a, b) else (a, b)

@@ -19,8 +19,10 @@ from lemmax.codegen.values import Value
 from lemmax.errors import InvalidArgument
 from lemmax.expr.tensor import identifier
 
-LONGEST = 7
-"""Most operations in one expression."""
+LONGEST = 12
+"""Most weight of one expression: an operation weighs 2, a view 1."""
+LONGEST_OPERAND = 4
+"""Most weight of an operand of a matrix product."""
 
 LEAVES = frozenset({"input", "number", "arange", "eye", "truth"})
 VIEWS = frozenset({"transpose", "expand", "take", "slice", "diagonal", "broadcast"})
@@ -54,6 +56,8 @@ class Scheduler:
         for v in self.order:
             if v.number in planner.names or v.op in BLOCKS:
                 self.forced.add(v.number)
+            if v.op in VIEWS and self.uses[v.number] > 1 and v.args[0].op not in LEAVES:
+                self.forced.add(v.args[0].number)  # the variable is what is looked at, not the view
             self.forced |= {a.number for a in repeated_operands(v)}
         self.variables: dict[int, str] = {}
 
@@ -65,15 +69,16 @@ class Scheduler:
                 weight[v.number] = 0
                 continue
             inline = [a for a in dict.fromkeys(v.args) if not self.has_variable(a)]
-            total = sum(weight[a.number] for a in inline) + (v.op not in LEAVES | VIEWS)
-            while total > LONGEST:
+            own = 0 if v.op in LEAVES else 1 if v.op in VIEWS else 2
+            while inline:
                 heaviest = max(inline, key=lambda a: weight[a.number])
-                if weight[heaviest.number] < 2:
+                most = weight[heaviest.number]
+                fits = own + sum(weight[a.number] for a in inline) <= LONGEST
+                if most < 4 or (fits and not (v.op == "matmul" and most > LONGEST_OPERAND)):
                     break
                 self.forced.add(heaviest.number)
                 inline.remove(heaviest)
-                total -= weight[heaviest.number]
-            weight[v.number] = total
+            weight[v.number] = own + sum(weight[a.number] for a in inline)
         return [v for v in self.order if v.op != "input" and self.has_variable(v)]
 
     def has_variable(self, v: Value) -> bool:

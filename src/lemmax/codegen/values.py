@@ -50,7 +50,10 @@ class Value:
 
 
 class Pool:
-    """All values of one program; every constructor returns a value that was there before if there is one."""
+    """All values of one program; every constructor returns a value that was there before if there is one.
+
+    Numbers move outwards: a view of a scaled array is the scaled view.
+    """
 
     def __init__(self) -> None:
         """Start empty."""
@@ -82,6 +85,8 @@ class Pool:
         order = tuple(axes)
         if order == tuple(range(v.ndim)):
             return v
+        if v.op == "scale":
+            return self.scale(constant(v), self.transpose(v.args[0], order))
         if v.op == "transpose":
             inner = v.params[0]
             assert isinstance(inner, tuple)
@@ -93,6 +98,8 @@ class Pool:
         new = tuple(shape)
         if len(new) == v.ndim and all(same_size(a, b) for a, b in zip(new, v.shape, strict=True)):
             return v
+        if v.op == "scale":
+            return self.scale(constant(v), self.reshape(v.args[0], new))
         if v.op == "reshape":
             return self.reshape(v.args[0], new)
         return self.make("reshape", (v,), (), new)
@@ -103,6 +110,8 @@ class Pool:
             return v
         if v.op == "number":
             return v
+        if v.op == "scale":
+            return self.scale(constant(v), self.expand(v.args[0], positions))
         rest = iter(v.shape)
         total = v.ndim + len(positions)
         shape = tuple(sp.S.One if p in positions else next(rest) for p in range(total))
@@ -112,6 +121,8 @@ class Pool:
         """Single positions along some axes, which disappear."""
         if not at:
             return v
+        if v.op == "scale":
+            return self.scale(constant(v), self.take(v.args[0], at))
         gone = {axis for axis, _ in at}
         shape = tuple(s for p, s in enumerate(v.shape) if p not in gone)
         return self.make("take", (v,), tuple(sorted(at, key=lambda pair: pair[0])), shape)
@@ -157,16 +168,23 @@ class Pool:
         return self.make("add", args, tuple(signs))
 
     def multiply(self, parts: Sequence[Value]) -> Value:
-        """The product of values, broadcast; numbers are collected in front."""
+        """The product of values, broadcast; numbers are collected in front, reciprocals become a divisor."""
         coefficient: sp.Expr = sp.S.One
         rest: list[Value] = []
+        below: list[Value] = []
         for part in parts:
             c, inner = _coefficient(part)
             coefficient *= c
             if inner.op == "number":
                 coefficient *= constant(inner)
+            elif inner.op == "divide" and inner.args[0].op == "number":
+                coefficient *= constant(inner.args[0])
+                below.append(inner.args[1])
             else:
                 rest.append(inner)
+        if rest and below:
+            return self.scale(coefficient, self.divide(self.multiply(rest), self.multiply(below)))
+        rest += [self.divide(self.number(1), b) for b in below]
         if not rest:
             return self.number(coefficient)
         product = rest[0] if len(rest) == 1 else self.make("multiply", rest)

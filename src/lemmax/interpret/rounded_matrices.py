@@ -15,13 +15,18 @@ def _radius(x: Rounded) -> Array:
 
 
 def _frobenius(a: Array) -> Array:
-    return np.asarray(np.sqrt(np.sum(a * a, axis=(-2, -1))))
+    """Return Frobenius norms, scaled so that squares do not underflow."""
+    top = np.max(np.abs(a), axis=(-2, -1), keepdims=True)
+    scaled = a / np.where((top > 0) & np.isfinite(top), top, 1.0)
+    return np.asarray(top[..., 0, 0] * np.sqrt(np.sum(scaled * scaled, axis=(-2, -1))))
 
 
 def _backward(x: Rounded) -> Array:
     """Bound in the Frobenius norm on how far the matrix that LAPACK solved for is from the exact one."""
     m, n = x.value.shape[-2:]
-    return np.asarray(_frobenius(_radius(x)) + BACKWARD * max(m, n) * EPS * _frobenius(x.value))
+    size = _frobenius(x.value)
+    far = _frobenius(_radius(x)) + BACKWARD * max(m, n) * EPS * size
+    return np.asarray(np.where((far > 0) | (size > 0), far + SUBNORMAL, 0.0))
 
 
 def inverse(x: Rounded) -> Rounded:
@@ -47,7 +52,7 @@ def inverse(x: Rounded) -> Rounded:
 def _relative_distance(x: Rounded) -> Array:
     """Bound on ``|A^-1 dA|`` in the Frobenius norm; infinite for singular matrices."""
     values = singular_values(x)
-    least = values.value[..., -1] - values.radius[..., -1]
+    least = (values.value - values.radius)[..., -1]
     return np.where(least > 0, _backward(x) / np.maximum(least, SUBNORMAL), np.inf)
 
 

@@ -44,6 +44,8 @@ def flatten(roots: Sequence[Tensor], keep: Collection[Tensor] = ()) -> list[Tens
             terms = [contract_deltas(t, free) for term in node.terms for t in _inline_all(term, flat, kept)]
             new = Lambda(node.shape, node.indices, collect(terms), node.name)
         flat[node.digest] = new.rebuild(*[flat.get(t.digest, t) for t in new.operands])
+        if kept & {node.digest, flat[node.digest].digest}:
+            kept |= {node.digest, flat[node.digest].digest}
     return [flat[root.digest] for root in roots]
 
 

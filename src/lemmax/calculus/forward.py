@@ -114,8 +114,11 @@ def push(
         nonsmooth: the policy for kinks.
     """
     check_policy(nonsmooth)
-    flat = flatten(transform(roots, _write_out), keep=list(seeds))
-    tangents: dict[str, Tensor] = {v.digest: s for v, s in seeds.items()}
+    # a variable may be a tensor inside the roots, which both passes rebuild: all go together
+    written = transform([*roots, *seeds], _write_out)
+    flat = flatten(written, keep=written[len(roots) :])
+    flat, variables = flat[: len(roots)], flat[len(roots) :]
+    tangents: dict[str, Tensor] = {v.digest: s for v, s in zip(variables, seeds.values(), strict=True)}
     for node in topological_order(*flat):
         if node.digest in tangents or isinstance(node, Input):
             continue

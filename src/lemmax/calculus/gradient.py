@@ -51,12 +51,14 @@ class Sweep:
 
     Attributes:
         loss: the flattened loss.
+        variables: the variables as they occur in the flattened loss.
         order: the tensors between variables and loss that were visited, loss first.
         adjoints: adjoint by digest of the flattened tensor.
         uses: contributions by digest of the flattened tensor.
     """
 
     loss: Tensor
+    variables: tuple[Tensor, ...]
     order: list[Tensor] = field(default_factory=list)
     adjoints: dict[str, Tensor] = field(default_factory=dict)
     uses: dict[str, list[Contribution]] = field(default_factory=dict)
@@ -88,7 +90,7 @@ def gradient(
     """
     variables = as_variables(wrt)
     sweep = reverse_sweep(f, variables, nonsmooth)
-    found = flatten([sweep.adjoints[v.digest] for v in variables])
+    found = flatten([sweep.adjoints[v.digest] for v in sweep.variables])
     gradients = tuple(_shaped(g, v) for g, v in zip(found, variables, strict=True))
     return gradients[0] if isinstance(wrt, Tensor) else gradients
 
@@ -106,10 +108,11 @@ def reverse_sweep(f: Tensor, variables: Sequence[Tensor], nonsmooth: Smoothness 
     """Return the adjoints of ``variables`` and of all tensors between them and ``f``."""
     check_policy(nonsmooth)
     _check_call(f, variables)
-    (loss,) = flatten([f], keep=variables)
-    sweep = Sweep(loss)
+    # a variable may be a tensor inside f, which flattening rebuilds: both are flattened together
+    loss, *flat = flatten([f, *variables], keep=variables)
+    sweep = Sweep(loss, tuple(flat))
     order = topological_order(loss)
-    targets = {v.digest for v in variables}
+    targets = {v.digest for v in flat}
     active: set[str] = set()  # tensors on a path from a variable to the loss
     for node in order:
         if node.digest in targets or any(t.digest in active for t in node.operands):
@@ -128,7 +131,7 @@ def reverse_sweep(f: Tensor, variables: Sequence[Tensor], nonsmooth: Smoothness 
             if operand.digest in active and operand not in node.operands[:slot]:
                 for use in contributions(node, operand, sweep.adjoints[node.digest], nonsmooth):
                     sweep.uses.setdefault(operand.digest, []).append(use)
-    for v in variables:
+    for v in flat:
         if v.digest not in sweep.adjoints:
             sweep.adjoints[v.digest] = Lambda(
                 v.shape, tuple(sp.Symbol(f"_z{p}", integer=True) for p in range(v.ndim)), ()

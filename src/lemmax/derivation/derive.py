@@ -29,8 +29,8 @@ def derive(f: Tensor, wrt: Tensor | Sequence[Tensor], nonsmooth: Smoothness = "r
     Raises:
         InvalidArgument, NonSmooth, MissingRule: as ``lx.gradient`` does.
     """
-    variables = as_variables(wrt)
-    sweep = reverse_sweep(f, variables, nonsmooth)
+    sweep = reverse_sweep(f, as_variables(wrt), nonsmooth)
+    variables = sweep.variables
     missing = [v for v in variables if v.digest not in {t.digest for t in sweep.order}]
     if missing:
         raise InvalidArgument(

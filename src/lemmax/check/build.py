@@ -37,6 +37,13 @@ def concrete_shape(t: Tensor, sizes: Mapping[str, int]) -> tuple[int, ...]:
 
 def build(plan: DrawPlan, recipe: Recipe) -> Arrays:
     """Return the arrays of a recipe by code name; derived inputs are not among them."""
+    arrays = build_base(plan, recipe)
+    build_structure(plan, recipe, arrays)
+    return arrays
+
+
+def build_base(plan: DrawPlan, recipe: Recipe) -> Arrays:
+    """Return the drawn and mutated arrays of a recipe, before structure is built in."""
     sizes = dict(recipe.sizes)
     arrays: Arrays = {}
     for t, draw in plan.draws.items():
@@ -46,10 +53,14 @@ def build(plan: DrawPlan, recipe: Recipe) -> Arrays:
         arrays[name] = identify(arrays[name], recipe.tokens)
     for mutation in recipe.mutations:
         mutate(arrays, mutation)
+    return arrays
+
+
+def build_structure(plan: DrawPlan, recipe: Recipe, arrays: Arrays) -> None:
+    """Build the structures in, in place in the dictionary, but for those that the recipe omits."""
     for structure in plan.structure:
         if structure.label not in recipe.omitted:
             build_in(arrays, structure, random_of(recipe.seed, structure.label))
-    return arrays
 
 
 def identify(x: npt.NDArray[np.float64], table: Table) -> npt.NDArray[np.float64]:

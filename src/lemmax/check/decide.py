@@ -7,12 +7,12 @@ two differ by bounds the error of the finer one with a wide margin.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from lemmax.check.watched import FACTORS, Watch
 from lemmax.expr.relation import Op
 
 Array = npt.NDArray[Any]
@@ -119,8 +119,20 @@ def slack(op: Op, lhs: Bounded, rhs: Bounded) -> Array:
         return np.where(size > tolerance(lhs, rhs), signed / size, np.inf)
 
 
+def error_of(coarse: Any, fine: Any, watch: Watch) -> Any:
+    """Return a bound on the error of a number evaluated with 2p digits, from its value with p digits.
+
+    To the difference of the two comes what both may have lost: a part 10^(GUARD - p) of the number, and of
+    the largest numbers that met on the way (:data:`lemmax.check.watched.FACTORS` of them multiplied).
+    """
+    import mpmath
+
+    lost = mpmath.mpf(10) ** (GUARD - watch.digits)
+    return abs(fine - coarse) + lost * (abs(fine) + mpmath.mpf(2) ** (FACTORS * watch.high))
+
+
 def compare_precisely(
-    op: Op, coarse: tuple[Array, Array], fine: tuple[Array, Array], digits: int
+    op: Op, coarse: tuple[Array, Array], fine: tuple[Array, Array], watch: Watch
 ) -> tuple[States, Array]:
     """Return the states of a relation evaluated in multiprecision, and the differences of its sides.
 
@@ -128,23 +140,16 @@ def compare_precisely(
         op: the relation.
         coarse: both sides with p digits (object arrays of mpf, one instance, broadcast to one shape).
         fine: both sides with 2p digits.
-        digits: p.
+        watch: what both evaluations met; ``watch.digits`` is p.
     """
     import mpmath
 
     (l0, r0), (l1, r1) = coarse, fine
-    with mpmath.workdps(2 * digits):
-        floor = mpmath.mpf(10) ** (GUARD - digits)
-        difference = l1 - r1
-        error = abs(l1 - l0) + abs(r1 - r0) + floor * (abs(l1) + abs(r1))
+    with mpmath.workdps(2 * watch.digits):
+        difference = np.asarray(l1 - r1, dtype=object)
+        error = error_of(l0, l1, watch) + error_of(r0, r1, watch)
         above, below = (np.array(x, dtype=bool) for x in (difference > error, difference < -error))
-        same = np.array((difference == 0) & (error == 0), dtype=bool)
+        # numbers that two precisions give alike, and where nothing can have been lost, are exact
+        alike = np.array((difference == 0) & (l1 == l0) & (r1 == r0), dtype=bool)
+    same = alike & (watch.is_tame and op not in ("<", ">"))
     return states(op, above, below, same), difference
-
-
-def resolve(op: Op, entries: Sequence[int]) -> int:
-    """Return the state of a hypothesis; sides that agree in the finest arithmetic count as equal."""
-    worst = min(entries)
-    if worst != CLOSE:
-        return worst
-    return FALSE if op in (">", "<") else TRUE

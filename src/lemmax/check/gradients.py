@@ -174,7 +174,7 @@ def taylor_slope(
     direction = np.random.default_rng(seed).standard_normal(start.shape).astype(object)
     with mpmath.workdps(SLOPE_DIGITS):
         if isinstance(gradient, Tensor):
-            slope = readers.of([gradient]).precise(given, {}, SLOPE_DIGITS)[gradient.digest]
+            slope = readers.of([gradient]).precise(given, {}, SLOPE_DIGITS)[0][gradient.digest]
         else:
             slope = np.asarray(gradient, dtype=float)
         linear = sum(
@@ -183,14 +183,12 @@ def taylor_slope(
         )
 
         def value(t: Any) -> Any:
-            moved = np.array(
-                [mpmath.mpf(w) + t * mpmath.mpf(u) for w, u in zip(start.flat, direction.flat, strict=True)]
-            )
-            return (
-                readers.of([loss])
-                .precise({**given, name: moved.reshape(start.shape)}, {}, SLOPE_DIGITS)[loss.digest]
-                .item()
-            )
+            moved = [
+                mpmath.mpf(w) + t * mpmath.mpf(u) for w, u in zip(start.flat, direction.flat, strict=True)
+            ]
+            entries = np.array(moved, dtype=object).reshape(start.shape)
+            found, _ = readers.of([loss]).precise({**given, name: entries}, {}, SLOPE_DIGITS)
+            return found[loss.digest].item()
 
         first = value(mpmath.mpf(0))
         remainders = [abs(value(mpmath.mpf(t)) - first - t * linear) for t in SLOPE_STEPS]

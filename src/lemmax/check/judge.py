@@ -74,7 +74,16 @@ class Judge:
         claims: Sequence[Claim],
     ) -> list[Judged]:
         """Judge recipes of equal sizes: all in one evaluation, one by one only if that fails."""
-        judged = [Judged(r) for r in recipes]
+        return self.judge_arrays(plan, [Judged(r, build(plan, r)) for r in recipes], conditions, claims)
+
+    def judge_arrays(
+        self,
+        plan: DrawPlan,
+        judged: list[Judged],
+        conditions: Sequence[Condition],
+        claims: Sequence[Claim],
+    ) -> list[Judged]:
+        """Judge instances of equal sizes whose arrays are there, but for the derived inputs."""
         try:
             found = self._together(plan, judged, conditions, claims)
         except EvaluationError as error:
@@ -83,7 +92,7 @@ class Judge:
                 return judged
             found = None
         if found is None or (len(judged) > 1 and not found):
-            return [one for r in recipes for one in self.judge(plan, [r], conditions, claims)]
+            return [one for j in judged for one in self.judge_arrays(plan, [j], conditions, claims)]
         return judged
 
     def _together(
@@ -91,7 +100,7 @@ class Judge:
     ) -> bool:
         """Judge a block in one evaluation; say whether all values were defined."""
         sizes = judged[0].sizes
-        arrays = stacked([build(plan, j.recipe) for j in judged])
+        arrays = stacked([j.arrays for j in judged])
         arrays = with_derived(self.readers, plan.theorem.instances.derived, arrays, sizes)
         relations = [r for r in (*conditions, *claims) if isinstance(r, Relation)]
         values: dict[str, Bounded] = {}

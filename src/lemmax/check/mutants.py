@@ -3,7 +3,7 @@ r"""Mutants: each false variant of a theorem must be refuted in the same run."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import sympy as sp
 
@@ -12,6 +12,7 @@ from lemmax.check.decide import FALSE, TRUE
 from lemmax.check.judge import Judge, Judged
 from lemmax.check.plan import DrawPlan, draw_plan
 from lemmax.check.recipe import Recipe
+from lemmax.check.search import nearest, search
 from lemmax.check.witness import witness_of
 from lemmax.statement.conditions import Claim, Condition
 from lemmax.statement.evidence import MutantOutcome
@@ -91,17 +92,27 @@ def settle_candidates(judge: Judge, track: Track) -> int:
     return 0
 
 
-def hunt(judge: Judge, theorem: Theorem, track: Track, blocks: Blocks) -> int:
-    """Draw further instances until the mutant is refuted or enough were tried; return the digits used."""
+def hunt(judge: Judge, theorem: Theorem, track: Track, blocks: Blocks, seed: int) -> int:
+    """Draw further instances, then search, until the mutant is refuted; return the digits used."""
     digits = settle_candidates(judge, track)
     if track.witness is not None:
         return digits
-    plan = draw_plan(theorem, track.sizes)
+    plan = replace(draw_plan(theorem, track.sizes), family_quarters=1)  # small sizes fail sooner
+    closest: list[Judged] = []
     for count, block in enumerate(blocks(plan, EXTRA_BLOCKS)):
-        for one in judge.judge(plan, block, track.conditions, track.claims):
+        judged = judge.judge(plan, block, track.conditions, track.claims)
+        for one in judged:
             track.see(one)
+        closest = nearest([*closest, *judged], track.conditions, track.claims)
         if track.candidates and (count + 1) % 4 == 0:
             digits = settle_candidates(judge, track)
             if track.witness is not None:
                 return digits
+    for number, start in enumerate(closest):
+        found, tried = search(judge, plan, start, track.conditions, track.claims, seed + number)
+        track.tried += tried
+        track.candidates += found
+        digits = settle_candidates(judge, track)
+        if track.witness is not None:
+            return digits
     return settle_candidates(judge, track)

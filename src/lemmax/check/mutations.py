@@ -68,6 +68,13 @@ def scale(x: Array, i: int, j: int) -> Array:
     return x * SCALES[i % len(SCALES)]
 
 
+def scale_slice(x: Array, i: int, j: int) -> Array:
+    """Slice i along the first axis (a head, a sample, a row) is multiplied by one of a few powers of ten."""
+    y = x.copy()
+    y[i % len(y)] *= SCALES[j % len(SCALES)]
+    return y
+
+
 def round_entries(x: Array, i: int, j: int) -> Array:
     """Entries are rounded to integers."""
     return np.round(x)
@@ -94,6 +101,7 @@ MUTATIONS: dict[str, Callable[[Array, int, int], Array]] = {
     "zero": zero,
     "zero_slice": zero_slice,
     "scale": scale,
+    "scale_slice": scale_slice,
     "round": round_entries,
     "rank_one": rank_one,
     "orthonormal_rows": orthonormal_rows,
@@ -105,12 +113,13 @@ FEWEST_AXES = {
     "near_duplicate": 2,
     "zero_row": 2,
     "zero_slice": 3,
+    "scale_slice": 1,
     "rank_one": 2,
     "orthonormal_rows": 2,
 }
 """How many axes an input needs for a mutation to make sense."""
 
-HARMLESS = ("scale",)
+HARMLESS = ("scale", "scale_slice")
 """Mutations that keep a continuous distribution continuous."""
 
 

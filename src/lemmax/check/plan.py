@@ -27,6 +27,7 @@ class DrawPlan:
         tokens: the input with a token-identity table.
         structure: what is built in.
         strikes: mutations that may strike: kind and code names of the inputs.
+        family_quarters: how many in four blocks have all family sizes at least 2.
     """
 
     theorem: Theorem
@@ -35,17 +36,18 @@ class DrawPlan:
     tokens: Input | None
     structure: tuple[Structure, ...]
     strikes: tuple[tuple[str, tuple[str, ...]], ...]
+    family_quarters: int = 3
 
 
 def draw_plan(theorem: Theorem, dropped: tuple[sp.Rel, ...] = ()) -> DrawPlan:
-    """Return the plan of a theorem, with some size constraints left out.
+    """Return the plan of a theorem; if size constraints are dropped, sizes violate one of them.
 
     Raises:
         InvalidArgument: no sizes satisfy the constraints.
     """
     spec = theorem.instances
     constraints = [c for c in theorem.sizes if c not in dropped]
-    table = size_table(theorem.size_symbols, constraints, spec.sizes)  # type: ignore[arg-type]
+    table = size_table(theorem.size_symbols, constraints, spec.sizes, dropped)  # type: ignore[arg-type]
     inputs = [t for t in theorem.inputs if t not in spec.derived]
     draws = {t: spec.draw.get(t) or default_draw(t) for t in inputs}
     tokens = spec.tokens

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lemmax.check.decide import Bounded
+from lemmax.check.watched import Watch, WatchedArithmetic
 from lemmax.errors import EvaluationError
 from lemmax.expr.relation import Relation
 from lemmax.expr.tensor import Tensor, identifier
@@ -48,11 +49,17 @@ class Reader:
             for t, v in zip(self.tensors, values, strict=True)
         }
 
-    def precise(self, arrays: Arrays, sizes: Sizes, digits: int) -> dict[str, Array]:
-        """Return values with a number of digits by digest (object arrays of mpf), for one instance."""
-        arithmetic = find_arithmetic("mpmath", digits)
+    def precise(
+        self, arrays: Arrays, sizes: Sizes, digits: int, full_ranks: bool = False
+    ) -> tuple[dict[str, Array], Watch]:
+        """Return values with a number of digits by digest (object arrays of mpf), for one instance.
+
+        With ``full_ranks`` a rank that may be deficient is answered as full.
+        """
+        arithmetic = WatchedArithmetic(digits, full_ranks)
         values = self._evaluator.run(arrays, self._sizes(sizes), arithmetic)
-        return {t.digest: np.asarray(v, dtype=object) for t, v in zip(self.tensors, values, strict=True)}
+        found = {t.digest: np.asarray(v, dtype=object) for t, v in zip(self.tensors, values, strict=True)}
+        return found, arithmetic.watch
 
 
 class Readers:

@@ -2,7 +2,7 @@ r"""Recipes: how an instance was made, in a line; arrays follow from it by a pur
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 Table: TypeAlias = tuple[tuple[int, ...], ...]
@@ -26,7 +26,7 @@ class Mutation:
 
     def __repr__(self) -> str:
         """Show as a call."""
-        return f"{self.kind}({', '.join(self.inputs)}, {self.i}, {self.j})"
+        return f"{self.kind}({', '.join(self.inputs)}, {self.i}, {self.j})" if self.inputs else self.kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,10 @@ class Recipe:
         parts += [repr(m) for m in self.mutations]
         parts += [f"without {name}" for name in self.omitted]
         return " ".join(parts)
+
+    def with_mutation(self, mutation: Mutation) -> Recipe:
+        """Return the recipe with one more mutation."""
+        return self if mutation in self.mutations else replace(self, mutations=(*self.mutations, mutation))
 
     @property
     def weight(self) -> tuple[int, ...]:

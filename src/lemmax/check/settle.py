@@ -3,13 +3,15 @@ r"""Re-examination in multiprecision: what float64 cannot decide, or would call 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from lemmax.check.decide import CLOSE, FALSE, TRUE, compare_precisely, resolve
-from lemmax.check.readings import Readers, Sizes, sides_of
+from lemmax.check.decide import CLOSE, FALSE, TRUE, compare_precisely
+from lemmax.check.readings import Readers, Sizes
+from lemmax.check.watched import Watch
 from lemmax.expr.relation import Relation
 from lemmax.statement.instances import Arrays
 from lemmax.statement.verdict import Comparison
@@ -27,11 +29,13 @@ class Settled(NamedTuple):
         state: TRUE, FALSE, or CLOSE if the sides agree in the finest arithmetic tried.
         comparison: the entry that decides: the one that fails, else the closest.
         digits: digits of the finest arithmetic used.
+        is_tame: was no number so small that it could have been lost?
     """
 
     state: int
     comparison: Comparison
     digits: int
+    is_tame: bool = True
 
 
 def settle(
@@ -40,52 +44,67 @@ def settle(
     arrays: Arrays,
     sizes: Sizes,
     levels: Sequence[int] = DIGITS,
+    strict: bool = True,
 ) -> list[Settled]:
-    """Return the state of each relation on one instance, doubling the digits until all are decided.
+    """Return the state of each relation on one instance, doubling the digits until each is decided.
+
+    Args:
+        readers: prepared readers.
+        relations: the relations.
+        arrays: one instance.
+        sizes: its sizes.
+        levels: digits p tried in turn.
+        strict: a rank counts as deficient only if it is so in the finest arithmetic, with no number in
+            reach of rounding; otherwise (good enough to reject an instance) as soon as two precisions agree.
 
     Raises:
         EvaluationError: a side is undefined.
     """
-    done: dict[int, Settled] = {}
-    coarse: dict[str, Array] = {}
+    return [_settle_one(readers, relation, arrays, sizes, levels, strict) for relation in relations]
+
+
+def _settle_one(
+    readers: Readers, relation: Relation, arrays: Arrays, sizes: Sizes, levels: Sequence[int], strict: bool
+) -> Settled:
+    reader = readers.of([relation.lhs, relation.rhs])
+    coarse = reader.precise(arrays, sizes, levels[0])
     for digits in levels:
-        open_ = [p for p in range(len(relations)) if p not in done or done[p].state == CLOSE]
-        if not open_:
-            break
-        reader = readers.of(sides_of(relations[p] for p in open_))
-        if not all(t.digest in coarse for t in reader.tensors):
-            coarse = reader.precise(arrays, sizes, digits)
         fine = reader.precise(arrays, sizes, 2 * digits)
-        for p in open_:
-            done[p] = _settle_one(relations[p], coarse, fine, digits)
+        found = _compared(relation, coarse, fine)
+        watch = coarse[1].joined(fine[1])
+        open_rank = watch.deficient and strict and not (digits == levels[-1] and fine[1].is_tame)
+        if open_rank:
+            full = [reader.precise(arrays, sizes, d, full_ranks=True) for d in (digits, 2 * digits)]
+            if _compared(relation, *full).state != found.state:  # both answers are possible
+                found = found._replace(state=CLOSE, comparison=replace(found.comparison, holds=None))
+        if found.state != CLOSE:
+            break
         coarse = fine
-    return [done[p] for p in range(len(relations))]
+    return found
 
 
-def _settle_one(relation: Relation, coarse: dict[str, Array], fine: dict[str, Array], digits: int) -> Settled:
-    pairs = [
-        _broadcast(values[relation.lhs.digest], values[relation.rhs.digest]) for values in (coarse, fine)
-    ]
-    entries, difference = compare_precisely(relation.op, pairs[0], pairs[1], digits)
+def _compared(
+    relation: Relation, coarse: tuple[dict[str, Array], Watch], fine: tuple[dict[str, Array], Watch]
+) -> Settled:
+    pairs = [np.broadcast_arrays(v[relation.lhs.digest], v[relation.rhs.digest]) for v, _ in (coarse, fine)]
+    watch = coarse[1].joined(fine[1])
+    entries, difference = compare_precisely(
+        relation.op, (pairs[0][0], pairs[0][1]), (pairs[1][0], pairs[1][1]), watch
+    )
     index = worst_entry(relation.op, entries, difference)
     state = int(entries.min())
     lhs, rhs = pairs[1][0][index], pairs[1][1][index]
-    shown = digits_to_show(lhs, rhs, 2 * digits)
+    shown = digits_to_show(lhs, rhs, fine[1].digits)
     comparison = Comparison(
         relation.name or "claim",
         relation.op,
         text_of(lhs, shown),
         text_of(rhs, shown),
-        tuple(map(int, index)),
-        2 * digits,
+        index,
+        fine[1].digits,
         {TRUE: True, FALSE: False, CLOSE: None}[state],
     )
-    return Settled(state, comparison, 2 * digits)
-
-
-def _broadcast(lhs: Array, rhs: Array) -> tuple[Array, Array]:
-    left, right = np.broadcast_arrays(lhs, rhs)
-    return left, right
+    return Settled(state, comparison, fine[1].digits, watch.is_tame)
 
 
 def worst_entry(op: str, entries: Array, difference: Array) -> tuple[int, ...]:
@@ -131,5 +150,10 @@ def agreement_of(comparison: Comparison) -> int:
 
 
 def hypothesis_state(relation: Relation, settled: Settled) -> int:
-    """Return a decided state of a hypothesis after re-examination."""
-    return resolve(relation.op, [settled.state])
+    """Return a decided state of a hypothesis after re-examination.
+
+    Sides that agree to all digits, where none can have been lost, count as equal.
+    """
+    if settled.state != CLOSE or not settled.is_tame:
+        return settled.state
+    return FALSE if relation.op in (">", "<") else TRUE

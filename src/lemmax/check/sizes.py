@@ -45,9 +45,18 @@ class SizeTable:
 
 
 def size_table(
-    symbols: Sequence[sp.Symbol], constraints: Sequence[sp.Rel], ranges: Mapping[sp.Symbol, tuple[int, int]]
+    symbols: Sequence[sp.Symbol],
+    constraints: Sequence[sp.Rel],
+    ranges: Mapping[sp.Symbol, tuple[int, int]],
+    violated: Sequence[sp.Rel] = (),
 ) -> SizeTable:
     """Return the table of sizes within ranges that satisfy all constraints.
+
+    Args:
+        symbols: the size symbols.
+        constraints: what must hold.
+        ranges: smallest and largest value by symbol.
+        violated: constraints that were dropped: at least one of them must fail.
 
     Raises:
         InvalidArgument: no sizes satisfy them, or the grid is too large.
@@ -69,13 +78,23 @@ def size_table(
     keep = np.ones(len(grid), dtype=bool)
     for constraint in constraints:
         keep &= _holds(constraint, columns)
+    if violated:
+        keep &= ~np.all([_holds(constraint, columns) for constraint in violated], axis=0)
     rows = grid[keep]
     if not len(rows):
         shown = ", ".join(f"{s} in {lo}..{hi}" for s, (lo, hi) in zip(symbols, spans, strict=True))
         raise InvalidArgument(
-            f"no sizes with {shown} satisfy {', '.join(map(str, constraints))}; widen Instances(sizes=...)."
+            f"no sizes with {shown} satisfy {_all(constraints)}{_but(violated)}; widen Instances(sizes=...)."
         )
     return SizeTable(tuple(symbols), rows, _family(tuple(map(str, symbols)), rows))
+
+
+def _all(constraints: Sequence[sp.Rel]) -> str:
+    return ", ".join(map(str, constraints)) or "no constraint"
+
+
+def _but(violated: Sequence[sp.Rel]) -> str:
+    return f" and violate {_all(violated)}" if violated else ""
 
 
 def _family(names: tuple[str, ...], rows: IntGrid) -> npt.NDArray[np.bool_]:

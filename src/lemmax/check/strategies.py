@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 DIGIT = 99  # a seed is two numbers up to this
 BLOCK = 12  # most recipes in one block (Hypothesis draws about half as many)
-FAMILY_SHARE = 3  # of 4 blocks, this many have all family sizes at least 2
 
 
 def blocks(plan: DrawPlan) -> SearchStrategy[tuple[Recipe, ...]]:
@@ -46,7 +45,11 @@ def _draw_sizes(draw: DrawFn, plan: DrawPlan) -> tuple[tuple[str, int], ...]:
 
     table = plan.table
     rows = table.rows
-    if table.is_family.any() and not table.is_family.all() and draw(st.integers(0, 3)) >= 4 - FAMILY_SHARE:
+    if (
+        table.is_family.any()
+        and not table.is_family.all()
+        and draw(st.integers(0, 3)) >= 4 - plan.family_quarters
+    ):
         rows = rows[table.is_family]
     chosen: list[tuple[str, int]] = []
     for column, name in enumerate(table.names):

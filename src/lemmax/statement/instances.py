@@ -34,8 +34,8 @@ STRUCTURES = (
 """Structures that can be built in; see :class:`Structure`."""
 
 MUTATIONS = (
-    "duplicate", "near_duplicate", "zero_row", "zero", "zero_slice", "scale", "round", "rank_one", "tie",
-    "orthonormal_rows",
+    "duplicate", "near_duplicate", "zero_row", "zero", "zero_slice", "scale", "scale_slice", "round",
+    "rank_one", "tie", "orthonormal_rows",
 )  # fmt: skip
 """Named changes that strike a drawn instance at random."""
 

@@ -45,7 +45,7 @@ class Comparison:
         """Show the two numbers and the outcome."""
         where = f" at entry {self.index}" if self.index else ""
         outcome = {True: "holds", False: "violated", None: "undecided"}[self.holds]
-        return f"{self.claim}{where}: {self.lhs} {self.op} {self.rhs} is {outcome} ({self.digits} digits)"
+        return f"{self.claim}{where}: {self.lhs} {self.op} {self.rhs} [{outcome}, {self.digits} digits]"
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ def generated() -> Any:
 def contestants(size: str, fn: Any) -> dict[str, Callable[[], Any]]:
     """Return the calls to be timed on one instance, after a check that they agree."""
     X, Y, W, WO = expert.make(size)
-    D, _, H, d = W.shape
+    _, _, H, d = W.shape
     WQ, WK, WV = (np.ascontiguousarray(W[:, p].transpose(1, 0, 2)) for p in range(3))
     WOh = WO.reshape(H, d, -1)
     arrays = {"X": X, "Y": Y, "WQ": WQ, "WK": WK, "WV": WV, "WO": WOh}
@@ -48,7 +48,11 @@ def contestants(size: str, fn: Any) -> dict[str, Callable[[], Any]]:
     def packed(run: Callable[..., Any]) -> Any:
         fused = np.stack([WQ, WK, WV]).transpose(2, 0, 1, 3)
         f, gW, gO = run(X, Y, np.ascontiguousarray(fused), WOh.reshape(H * d, -1))
-        return f, *[np.ascontiguousarray(gW[:, p].transpose(1, 0, 2)) for p in range(3)], gO.reshape(WOh.shape).copy()
+        return (
+            f,
+            *[np.ascontiguousarray(gW[:, p].transpose(1, 0, 2)) for p in range(3)],
+            gO.reshape(WOh.shape).copy(),
+        )
 
     for a, b in zip(fn(*ordered), packed(expert.value_and_gradient_lean), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9 * np.abs(b).max())
@@ -84,7 +88,9 @@ def main() -> None:
     for name in found["small"]:
         cells = []
         for times in found.values():
-            cells.append(f"{times[name]:10.1f} us x{times[name] / times['expert, workspace, packed']:5.2f}   ")
+            cells.append(
+                f"{times[name]:10.1f} us x{times[name] / times['expert, workspace, packed']:5.2f}   "
+            )
         print(f"{name:<28}" + "".join(f"{c:>22}" for c in cells))
     print("\nx: ratio to the expert with workspace behind the same call (packed).")
 

@@ -26,8 +26,8 @@ def build(pool: Pool, node: Apply, args: Sequence[Value]) -> Value:
     """
     if node.function not in _BUILDERS:
         raise UnsupportedYet(
-            f"code for {node.function!r} (in {node.label()}): no NumPy form is known. Evaluate it with lx.evaluate, or compile "
-            "the parts it is made of; the table is in lemmax/codegen/applied.py."
+            f"code for {node.function!r} (in {node.label()}): no NumPy form is known. Evaluate it with "
+            "lx.evaluate, or compile the parts it is made of; the table is in lemmax/codegen/applied.py."
         )
     return _BUILDERS[node.function](pool, node, args)
 
@@ -50,7 +50,11 @@ def may_be_masked(t: Tensor) -> bool:
     for term in t.terms:
         if term.expr.has(sp.oo, -sp.oo, sp.zoo):
             return True
-        if not term.bound and isinstance(term.expr, sp.Indexed) and may_be_masked(term.expr.base.label.tensor):
+        if (
+            not term.bound
+            and isinstance(term.expr, sp.Indexed)
+            and may_be_masked(term.expr.base.label.tensor)
+        ):
             return True
     return False
 

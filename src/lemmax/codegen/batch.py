@@ -38,9 +38,7 @@ def add_instance_axis(roots: Sequence[Tensor], names: frozenset[str]) -> tuple[l
     for node in order:
         if isinstance(node, Input):
             carries[node.digest] = node.name in names
-            new[node.digest] = (
-                Input(str(node.name), (axis, *node.shape), node.assumptions) if node.name in names else node
-            )
+            new[node.digest] = with_axis(node, axis) if node.name in names else node
             continue
         carries[node.digest] = any(carries[t.digest] for t in node.operands)
         if not carries[node.digest]:
@@ -59,6 +57,11 @@ def _unused_size(order: Sequence[Tensor]) -> sp.Symbol:
     used |= {str(node.name) for node in order}
     name = next(n for n in ("batch", "instances", *(f"batch{p}" for p in range(2, 99))) if n not in used)
     return size(name)
+
+
+def with_axis(t: Input, axis: Size) -> Input:
+    """Return the input with a leading axis."""
+    return Input(str(t.name), (axis, *t.shape), t.assumptions)
 
 
 def repeat(t: Tensor, axis: Size, name: str | None = None) -> Tensor:
@@ -83,7 +86,9 @@ def _shift_lambda(node: Lambda, new: dict[str, Tensor], carries: dict[str, bool]
 
 
 def _shift_apply(node: Apply, new: dict[str, Tensor], carries: dict[str, bool], axis: Size) -> Tensor:
-    operands = tuple(new[t.digest] if carries[t.digest] else repeat(new[t.digest], axis) for t in node.operands)
+    operands = tuple(
+        new[t.digest] if carries[t.digest] else repeat(new[t.digest], axis) for t in node.operands
+    )
     params = tuple((key, _SHIFTS[key](value)) for key, value in node.params)
     return Apply(node.function, operands, (axis, *node.shape), params, node.name)
 
@@ -105,7 +110,8 @@ def _starts(value: Any) -> Param:
 
 
 def _same(value: Any) -> Param:
-    return value  # type: ignore[no-any-return]
+    kept: Param = value
+    return kept
 
 
 _SHIFTS: dict[str, Callable[[Any], Param]] = {

@@ -9,6 +9,8 @@ from lemmax.codegen.pytext import ATOM, SUM, UNARY
 from lemmax.codegen.render import Renderer, axis_text
 from lemmax.codegen.values import Value
 
+_MASKED = "softmax: the logits of a row are -inf throughout; a mask must keep one entry per row"
+
 Block = Callable[[Renderer, Value, str, Names], list[str]]
 
 
@@ -24,7 +26,7 @@ def softmax(r: Renderer, v: Value, name: str, names: Names) -> list[str]:
         lines += [
             f"{top} = {shift}",
             f"if np.isneginf({top}.real).any():",
-            '    raise ValueError("softmax: the logits of a row are -inf throughout; a mask must keep one entry per row")',
+            f'    raise ValueError("{_MASKED}")',
         ]
         shift = top
     return [*lines, f"{name} = np.exp({a.at(SUM)} - {shift})", f"{name} /= {name}.sum({over})"]
@@ -45,7 +47,8 @@ def logsumexp(r: Renderer, v: Value, name: str, names: Names) -> list[str]:
     else:
         lines.append(f"{name} = {top} + {total}")
     if not keepdims:
-        lines.append(f"{name} = {name}.reshape({r.shape(v.shape)})")
+        axis = axes[0] if len(axes) == 1 else tuple(axes)
+        lines.append(f"{name} = {name}.squeeze(axis={axis})")
     return lines
 
 

@@ -44,7 +44,8 @@ def compile(
 
     Args:
         t: a tensor, or a list of tensors, which share their common parts and are returned as a tuple.
-        batch: ``True`` gives every input a leading instance axis, a list of names only those; outputs get it too.
+        batch: ``True`` gives every input a leading instance axis, a list of names only those; all outputs
+            get it.
         name: name of the function; by default that of a single tensor, else ``compute``.
         outputs: names of the results in the source, for tensors without a name.
         softmax_gradient: ``rowsum`` or ``pairwise``; ``auto`` takes the pairwise form, which is exact for
@@ -105,9 +106,14 @@ def _batched(inputs: Sequence[Input], arguments: Sequence[str], batch: object) -
         return frozenset()
     if batch is True:
         if not inputs:
-            raise InvalidArgument("batch=True: the expression has no input that could carry an instance axis.")
+            raise InvalidArgument(
+                "batch=True: the expression has no input that could carry an instance axis."
+            )
         return frozenset(str(t.name) for t in inputs)
-    known = {**{a: str(t.name) for a, t in zip(arguments, inputs, strict=True)}, **{str(t.name): str(t.name) for t in inputs}}
+    known = {
+        **{a: str(t.name) for a, t in zip(arguments, inputs, strict=True)},
+        **{str(t.name): str(t.name) for t in inputs},
+    }
     wanted = list(batch) if isinstance(batch, list | tuple | set | frozenset) else None
     if not wanted or not all(isinstance(b, str) and b in known for b in wanted):
         raise InvalidArgument(
@@ -123,7 +129,8 @@ def _function_name(name: str | None, roots: Sequence[Tensor], several: bool, arg
         return given if usable and _is_free(given) else "compute"
     if not (isinstance(name, str) and _is_free(name)) or name in RESERVED or name in arguments:
         raise InvalidArgument(
-            f"name={name!r}: expected a name that Python allows, that is no name of an input and hides no function of Python."
+            f"name={name!r}: expected a name that Python allows, that is no name of an input and hides no "
+            "function of Python."
         )
     return name
 
@@ -141,7 +148,11 @@ def _output_names(roots: Sequence[Tensor], outputs: Sequence[str] | None) -> lis
             None if r.name is not None else "result" if len(unnamed) == 1 else f"result{unnamed.index(p) + 1}"
             for p, r in enumerate(roots)
         ]
-    if isinstance(outputs, str) or len(outputs) != len(roots) or not all(isinstance(o, str) and _is_free(o) for o in outputs):
+    if (
+        isinstance(outputs, str)
+        or len(outputs) != len(roots)
+        or not all(isinstance(o, str) and _is_free(o) for o in outputs)
+    ):
         raise InvalidArgument(
             f"outputs={outputs!r}: expected {len(roots)} names that Python allows, one per tensor."
         )

@@ -56,7 +56,7 @@ def hadamard(pool: Pool, a: Labelled, b: Labelled) -> Labelled:
 def _inner_product(
     pool: Pool, a: Labelled, b: Labelled, batch: Sequence[Label], inner: Sequence[Label]
 ) -> Labelled:
-    """Sum of products of entries: a dot product of flat vectors, or a sum of the Hadamard product per family."""
+    """Sum of products of entries: a dot product of flat vectors, or a sum of Hadamard products per family."""
     if batch:
         return sum_out(pool, hadamard(pool, a, b), inner)
     left, right = (flat(pool, permute(pool, item, inner)) for item in (a, b))
@@ -88,7 +88,9 @@ def _batched_matrix_vector(
     left = permute(pool, matrix, [*batch, *kept, *order])
     right = permute(pool, vector, [*batch, *order])
     if len(kept) > 1 or len(order) > 1:
-        left = pool.reshape(left, (*lead, product(tuple(rows)), product(tuple(frame.sizes[x] for x in order))))
+        left = pool.reshape(
+            left, (*lead, product(tuple(rows)), product(tuple(frame.sizes[x] for x in order)))
+        )
         right = pool.reshape(right, (*lead, left.shape[-1]))
     last = right.ndim
     column = pool.matmul(left, pool.expand(right, [last]))
@@ -137,9 +139,14 @@ def _merged_product(
 
 
 def _merged(
-    pool: Pool, frame: Frame, item: Labelled, batch: Sequence[Label], first: Sequence[Label], second: Sequence[Label]
+    pool: Pool,
+    frame: Frame,
+    item: Labelled,
+    batch: Sequence[Label],
+    first: Sequence[Label],
+    second: Sequence[Label],
 ) -> Value:
-    """Return a value as (batch..., merged first, merged second), by way of the order in which it is stored."""
+    """Return a value as (batch..., merged first, merged second), by way of its stored order."""
 
     def sizes(group: Sequence[Label]) -> tuple[sp.Expr, ...]:
         return tuple(frame.sizes[x] for x in group)

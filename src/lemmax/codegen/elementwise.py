@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 import sympy as sp
 from sympy.logic.boolalg import BooleanFalse, BooleanTrue
 
-from lemmax.codegen.labels import Frame, Labelled, align, combine
+from lemmax.codegen.labels import Frame, Labelled, combine
 from lemmax.codegen.values import Pool, Value
 from lemmax.errors import UnsupportedYet
 from lemmax.expr.functions import relu, sigmoid, softplus, step
@@ -49,7 +49,8 @@ class Reader:
             if kind in _READERS:
                 return _READERS[kind](self, expr)
         raise UnsupportedYet(
-            f"code for {type(expr).__name__} in {expr}: no NumPy form is known; the table is in lemmax/codegen/elementwise.py."
+            f"code for {type(expr).__name__} in {expr}: no NumPy form is known; "
+            "the table is in lemmax/codegen/elementwise.py."
         )
 
     def combined(self, expr: sp.Basic, make: Callable[[list[Value]], Value]) -> Labelled:
@@ -80,8 +81,8 @@ def entry(
             labels.append(index)
         elif any(is_index(s) for s in index.free_symbols):
             raise UnsupportedYet(
-                f"code for the entry {text}: the index {index} is neither an index symbol nor fixed; use slices (A[1:]) "
-                "and lx.concat for shifted axes."
+                f"code for the entry {text}: the index {index} is neither an index symbol nor fixed; "
+                "use slices (A[1:]) and lx.concat for shifted axes."
             )
         else:
             fixed.append((axis, index))
@@ -148,7 +149,10 @@ def read_delta(reader: Reader, expr: sp.KroneckerDelta) -> Labelled:
     if is_index(p) and is_index(q) and sizes[p] == sizes[q]:
         labels = reader.frame.sort([p, q])
         return Labelled(reader.pool.make("eye", (), (), (sizes[p], sizes[p])), labels)
-    compared = reader.combined(expr, lambda v: reader.pool.make("compare", v, ("==",)))
+    index, other = (p, q) if is_index(p) else (q, p)
+    compared = reader.combined(
+        sp.Eq(index, other, evaluate=False), lambda v: reader.pool.make("compare", v, ("==",))
+    )
     return Labelled(reader.pool.make("indicator", (compared.value,)), compared.labels)
 
 
@@ -221,14 +225,6 @@ def read_call(reader: Reader, expr: sp.Function) -> Labelled:
     return Labelled(reader.pool.make("call", (inner.value,), (name,)), inner.labels)
 
 
-def read_log(reader: Reader, expr: sp.Function) -> Labelled:
-    r"""A logarithm; :math:`\log \sigma(x)` is :math:`-\mathrm{softplus}(-x)`, which does not underflow."""
-    inner = expr.args[0]
-    if isinstance(inner, sigmoid):
-        return reader.read(-softplus(-inner.args[0]))
-    return read_call(reader, expr)
-
-
 def read_sigmoid(reader: Reader, expr: sp.Function) -> Labelled:
     """The logistic function."""
     inner = reader.read(expr.args[0])
@@ -260,7 +256,6 @@ _READERS: dict[type[sp.Basic], Callable[[Reader, sp.Basic], Labelled]] = {
     sp.Heaviside: read_heaviside,
     **dict.fromkeys(_COMPARISONS, read_comparison),
     **dict.fromkeys(_CALLS, read_call),
-    sp.log: read_log,
     sigmoid: read_sigmoid,
 }
 """SymPy class to the function that reads it."""

@@ -51,7 +51,8 @@ def common_factors(products: Sequence[Product]) -> list[Factored]:
             bound = tuple((i, s) for i, s in first.bound if i in factor.atoms(sp.Symbol))
             own = {i for i, _ in bound}
             inner = tuple(
-                Product(p.coefficient, p.factors, tuple((i, s) for i, s in p.bound if i not in own)) for p in rests
+                Product(p.coefficient, p.factors, tuple((i, s) for i, s in p.bound if i not in own))
+                for p in rests
             )
             if all(p.factors for p in inner):
                 found.append(Factored(factor, bound, inner))

@@ -61,7 +61,8 @@ class FormulaWriter:
         if t.function == "softmax":
             return f"softmax of {operands} over axis {params['axis']}"
         if t.function == "softmax_pullback":
-            return f"softmax Jacobian at {t.operands[0].name or 'S'} applied to {self.name_of(t.operands[1]) or self._short(t.operands[1])}"
+            at, to = (self.name_of(o) or self._short(o) for o in t.operands)
+            return f"softmax Jacobian at {at} applied to {to} over axis {params['axis']}"
         extra = "".join(f"; {k}={v}" for k, v in params.items() if k in ("axes", "axis", "k"))
         return f"{t.function}({operands}{extra})"
 
@@ -83,7 +84,13 @@ class FormulaWriter:
         sign = "-" if top.could_extract_minus_sign() else ""
         top = -top if sign else top
         front = "" if top == 1 else f"{top} "
-        below = f" / {bottom}" if bottom != 1 and not isinstance(bottom, sp.Mul) else f" / ({bottom})" if bottom != 1 else ""
+        below = (
+            f" / {bottom}"
+            if bottom != 1 and not isinstance(bottom, sp.Mul)
+            else f" / ({bottom})"
+            if bottom != 1
+            else ""
+        )
         return f"{sign}{front}{body}{below}"
 
     def factor(self, expr: sp.Expr, at: Mapping[sp.Symbol, str]) -> str:

@@ -46,7 +46,9 @@ class CompiledFunction:
             ValueError: shapes do not fit; the generated code says which.
         """
         given = self._bind(arrays, named)
-        result = self._function(*[_as_array(self.__name__, n, a) for n, a in zip(self.inputs, given, strict=True)])
+        result = self._function(
+            *[_as_array(self.__name__, n, a) for n, a in zip(self.inputs, given, strict=True)]
+        )
         return tuple(map(_as_result, result)) if self.plan.returns_tuple else _as_result(result)
 
     def _bind(self, arrays: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:
@@ -76,12 +78,13 @@ def _as_array(function: str, name: str, value: Any) -> np.ndarray[Any, np.dtype[
         array = np.asarray(value)
     except ValueError as error:
         raise InvalidArgument(
-            f"{function}: {name} is no array: {error}. Expected a NumPy array or nested lists of numbers of one length."
+            f"{function}: {name} is no array: {error}. Expected a NumPy array, or nested lists of "
+            "numbers of equal lengths."
         ) from None
     if array.dtype.kind not in "biufc":
         raise InvalidArgument(
-            f"{function}: {name} is of type {type(value).__name__} with entries of type {array.dtype}: expected an array of "
-            "numbers. Convert symbolic matrices first, for example np.array(M, dtype=float)."
+            f"{function}: {name} is of type {type(value).__name__} with entries of type {array.dtype}"
+            "; expected an array of numbers. Convert symbolic matrices first, for example np.array(M, dtype=float)."
         )
     return array
 

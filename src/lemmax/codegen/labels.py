@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import sympy as sp
 
 from lemmax.codegen.values import Pool, Value
 from lemmax.expr.sizes import Size
 
-Label = sp.Symbol
+Label: TypeAlias = sp.Symbol
+"""An index symbol on an axis."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ import sympy as sp
 
 from lemmax.calculus.flatten import flatten
 from lemmax.calculus.terms import contract_deltas, entry_tensor, split_factors
-from lemmax.codegen.batch import add_instance_axis
+from lemmax.codegen.batch import add_instance_axis, with_axis
 from lemmax.codegen.forms import Choice, SoftmaxGradient, choose_softmax_gradients, in_log_domain
 from lemmax.errors import UnsupportedYet
 from lemmax.expr.graph import inputs_of, topological_order
@@ -92,16 +92,15 @@ def lower(
     for node in topological_order(*roots):
         if isinstance(node, Derivative):
             raise UnsupportedYet(
-                f"code for the formal derivative {node.label()}: work it out first, with lx.gradient or lx.derive(...).result."
+                f"code for the formal derivative {node.label()}: work it out first, with lx.gradient."
             )
     flat = flatten(in_log_domain(roots))
     chosen, choices = choose_softmax_gradients(flat, softmax_gradient)
     outputs, axis = add_instance_axis(chosen, batched) if batched else (chosen, None)
-    by_name = {t.name: t for t in inputs_of(*outputs)}
     definitions = tuple(define(t) for t in topological_order(*outputs) if not isinstance(t, Input))
-    # an input may drop out when terms cancel; it stays an argument
-    arguments = tuple(by_name.get(t.name, t) for t in inputs)
-    return Program(arguments, definitions, tuple(outputs), axis, choices)  # type: ignore[arg-type]
+    # an input that drops out because terms cancel stays an argument
+    arguments = tuple(t if axis is None or t.name not in batched else with_axis(t, axis) for t in inputs)
+    return Program(arguments, definitions, tuple(outputs), axis, choices)
 
 
 def define(t: Tensor) -> Definition:
@@ -113,7 +112,7 @@ def define(t: Tensor) -> Definition:
 
 
 def as_product(term: Term) -> Product:
-    """Split a term into factors; a square under a sum is two factors, an index that does not occur is its size."""
+    """Split a term into factors; a square in a contraction is two, an index in no factor is its size."""
     coefficient, factors = split_factors(term.expr)
     present = term.expr.atoms(sp.Symbol)
     coefficient *= sp.Mul(*[s for i, s in term.bound if i not in present])
@@ -123,7 +122,7 @@ def as_product(term: Term) -> Product:
     for factor in factors:
         base, exponent = factor.as_base_exp()
         entry = entry_tensor(base) is not None
-        # a sum of all squares is a dot product; beside other factors a square takes part in the contraction order
+        # a sum of all squares is a dot product; beside other factors a square may be contracted
         alone = len(factors) == 1 and not labels_of(base) <= summed
         square = exponent == 2 and entry and bool(labels_of(base) & summed) and not alone
         split += [base, base] if square else [factor]

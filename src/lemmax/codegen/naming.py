@@ -60,12 +60,13 @@ def argument_names(inputs: Sequence[Input]) -> tuple[str, ...]:
             )
         if name in RESERVED:
             raise InvalidArgument(
-                f"compile: input {t.label()} becomes {name!r} in code, a name that the generated function needs. Rename the input."
+                f"compile: input {t.label()} becomes {name!r} in code, a name that Python or the generated "
+                "function needs. Rename the input."
             )
         if name in found:
             raise NameClash(
-                f"compile: inputs {found[name].label()} and {t.label()} both become {name!r} in code (everything but letters, "
-                "digits and _ is dropped). Rename one of them."
+                f"compile: inputs {found[name].label()} and {t.label()} both become {name!r} in code "
+                "(everything but letters, digits and _ is dropped). Rename one of them."
             )
         found[name] = t
     return tuple(found)

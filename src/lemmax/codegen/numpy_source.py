@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from lemmax._version import __version__
 from lemmax.codegen.blocks import BLOCKS
-from lemmax.codegen.formula import FormulaWriter
+from lemmax.codegen.formula import FormulaWriter, NameOf
 from lemmax.codegen.naming import Names
 from lemmax.codegen.prelude import conversion_lines, shape_lines
 from lemmax.codegen.pytext import tuple_text
@@ -33,7 +33,11 @@ def numpy_source(plan: Plan) -> str:
     """Return the text of a standalone file with one function."""
     writer = FormulaWriter(_name_lookup(plan), _single_letters(plan))
     operations = _operations(plan)
-    body: list[str] = [*conversion_lines(plan, complex_allowed=not operations & NOT_ANALYTIC), *shape_lines(plan), ""]
+    body: list[str] = [
+        *conversion_lines(plan, complex_allowed=not operations & NOT_ANALYTIC),
+        *shape_lines(plan),
+        "",
+    ]
     renderer = Renderer(plan.variables, plan.sizes)
     names = Names([*plan.arguments, *plan.sizes.values(), *plan.variables.values(), plan.name])
     for statement in plan.statements:
@@ -62,7 +66,7 @@ def _operations(plan: Plan) -> frozenset[str]:
     return frozenset(found)
 
 
-def _name_lookup(plan: Plan):  # type: ignore[no-untyped-def]
+def _name_lookup(plan: Plan) -> NameOf:
     by_digest = {s.tensor.digest: s.name for s in plan.statements if s.tensor is not None}
     by_digest.update({t.digest: a for t, a in zip(plan.inputs, plan.arguments, strict=True)})
     return lambda t: by_digest.get(t.digest)
@@ -119,7 +123,10 @@ def _statement_lines(s: Statement, renderer: Renderer, names: Names, writer: For
     else:
         code = [f"{s.name} = {renderer.expression(s.value).text}"]
     if s.guarded:
-        code = ['with np.errstate(all="ignore"):  # for branches that are not chosen', *[f"    {c}" for c in code]]
+        code = [
+            'with np.errstate(all="ignore"):  # for branches that are not chosen',
+            *[f"    {c}" for c in code],
+        ]
     return [*lines, *code]
 
 

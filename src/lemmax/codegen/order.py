@@ -77,7 +77,11 @@ def best_order(
             options = []
             for left in _halves(members):
                 right = chosen - left
-                cost = best[left].cost + best[right].cost + step_cost(kept[left], kept[right], kept[chosen], extent)
+                cost = (
+                    best[left].cost
+                    + best[right].cost
+                    + step_cost(kept[left], kept[right], kept[chosen], extent)
+                )
                 options.append(Order(cost, (best[left].tree, best[right].tree)))
             best[chosen] = min(options, key=lambda order: order.cost)
     return best[everything]
@@ -87,12 +91,17 @@ def _halves(members: tuple[int, ...]) -> list[frozenset[int]]:
     """Return all proper subsets that hold the first member."""
     first, rest = members[0], members[1:]
     return [
-        frozenset((first, *others)) for size in range(len(rest)) for others in itertools.combinations(rest, size)
+        frozenset((first, *others))
+        for size in range(len(rest))
+        for others in itertools.combinations(rest, size)
     ]
 
 
 def step_cost(
-    left: frozenset[Label], right: frozenset[Label], result: frozenset[Label], extent: Callable[[Label], float]
+    left: frozenset[Label],
+    right: frozenset[Label],
+    result: frozenset[Label],
+    extent: Callable[[Label], float],
 ) -> float:
     """Return the cost of one contraction."""
     work = 1.0

@@ -19,7 +19,7 @@ from lemmax.codegen.labels import Frame, Label, Labelled, align
 from lemmax.codegen.lower import Definition, Product, Program, labels_of
 from lemmax.codegen.order import Order, Tree, best_order, representative, step_cost
 from lemmax.codegen.shared import SharedProducts
-from lemmax.codegen.values import Pool, Value
+from lemmax.codegen.values import Pool, Value, constant
 from lemmax.errors import UnsupportedYet
 from lemmax.expr.nodes import Apply, Lambda
 from lemmax.expr.sizes import Size
@@ -52,13 +52,13 @@ class Planner:
         for t in self._program.inputs:
             self._arrays[t.digest] = self.pool.make("input", (), (t.name,), t.shape)
         for definition in self._program.definitions:
-            t = definition.tensor
+            defined = definition.tensor
             value = self._define(definition)
-            self._arrays[t.digest] = value
-            if t.name is not None and value.op not in ("input", "number"):
-                self.names.setdefault(value.number, t.name)
-            self.tensors.setdefault(value.number, t)
-        return [self._arrays[t.digest] for t in self._program.outputs]
+            self._arrays[defined.digest] = value
+            if defined.name is not None and value.op not in ("input", "number"):
+                self.names.setdefault(value.number, defined.name)
+            self.tensors.setdefault(value.number, defined)
+        return fresh_outputs(self.pool, [self._arrays[t.digest] for t in self._program.outputs])
 
     def _array(self, t: Tensor) -> Value:
         return self._arrays[t.digest]
@@ -82,7 +82,7 @@ class Planner:
 
     # -- products --------------------------------------------------------------------------
     def _product(self, product: Product, free: Ranges) -> Labelled:
-        """Return one summand: what carries a summed index is contracted, the rest is multiplied in afterwards."""
+        """Return one summand: what carries a summed index is contracted, the rest comes in afterwards."""
         frame = _frame(product, free)
         inside, outside = _split(product)
         reader = Reader(self.pool, frame, self._array)
@@ -143,7 +143,9 @@ class Planner:
         frame = _frame(product, free)
         inside, _ = _split(product)
         reader = Reader(self.pool, frame, self._array)
-        return self._order([reader.read(f) for f in inside], {i for i, _ in free}, frame).cost if inside else 0.0
+        return (
+            self._order([reader.read(f) for f in inside], {i for i, _ in free}, frame).cost if inside else 0.0
+        )
 
     def _factored_cost(self, factored: Factored, free: Ranges) -> float:
         inner = sum(self._cost(p, (*free, *factored.bound)) for p in factored.inner)
@@ -168,9 +170,27 @@ class Planner:
         result = self._contract([factor, inner], {i for i, _ in free}, frame)
         if not scaled:
             return result
-        coefficient = total.value.params[0]
-        assert isinstance(coefficient, sp.Expr)
-        return Labelled(self.pool.scale(coefficient, result.value), result.labels)
+        return Labelled(self.pool.scale(constant(total.value), result.value), result.labels)
+
+
+VIEWS = frozenset({"transpose", "reshape", "expand", "take", "slice", "diagonal", "broadcast"})
+"""Operations whose result may share memory with their operand."""
+
+
+def fresh_outputs(pool: Pool, roots: Sequence[Value]) -> list[Value]:
+    """Copy outputs that share memory with an input or with one another, or that could not be written to."""
+    taken: set[int] = set()
+    found = []
+    for root in roots:
+        base, read_only = root, False
+        while base.op in VIEWS:
+            read_only = read_only or base.op in ("diagonal", "broadcast")
+            base = base.args[0]
+        constant = base.op in ("number", "arange", "eye")  # made on the spot
+        shares = base.op == "input" or (base.number in taken and not constant) or (read_only and not constant)
+        taken.add(base.number)
+        found.append(pool.make("copy", (root,)) if shares else root)
+    return found
 
 
 class Network:
@@ -207,7 +227,7 @@ def _split(product: Product) -> tuple[list[sp.Expr], list[sp.Expr]]:
 
 
 def _rowness(factors: Sequence[Labelled]) -> dict[Label, float]:
-    """Return, for each label, how far from the last axis it stands on average: columns near 0, rows near 1."""
+    """Return, for each label, how far from the last axis it stands on average: columns 0, rows 1."""
     found: dict[Label, list[int]] = {}
     for factor in factors:
         for p, label in enumerate(reversed(factor.labels)):
@@ -215,8 +235,10 @@ def _rowness(factors: Sequence[Labelled]) -> dict[Label, float]:
     return {label: sum(at) / len(at) for label, at in found.items()}
 
 
-def _in_order(a: Labelled, b: Labelled, kept: Collection[Label], network: Network) -> tuple[Labelled, Labelled]:
-    """Put left the operand that reads better there: few transposes, then labels of rows before those of columns."""
+def _in_order(
+    a: Labelled, b: Labelled, kept: Collection[Label], network: Network
+) -> tuple[Labelled, Labelled]:
+    """Put left the operand that reads better there: few transposes, then rows before columns."""
     place = {label: p for p, label in enumerate(network.frame.order)}
     inner = [x for x in a.labels if x in b.labels and x not in kept]
 

@@ -10,6 +10,22 @@ from lemmax.errors import InvalidArgument
 from lemmax.expr.nodes import Input
 from lemmax.expr.sizes import Size
 
+WIDTH = 106
+"""Longest line of the function's body, which is indented by 4."""
+
+
+def quoted(text: object) -> str:
+    """Return a text (the name of a size, say) as it must stand in an f-string."""
+    return str(text).replace("\\", "\\\\").replace("{", "{{").replace("}", "}}").replace('"', '\\"')
+
+
+def raising(expected: str, given: str) -> list[str]:
+    """Return the indented lines that raise ``expected, got given``; both are bodies of f-strings."""
+    line = f'    raise ValueError(f"{expected}, got {given}")'
+    if len(line) <= WIDTH:
+        return [line]
+    return ["    raise ValueError(", f'        f"{expected}, "', f'        f"got {given}"', "    )"]
+
 
 def conversion_lines(plan: Plan, complex_allowed: bool) -> list[str]:
     """Return the lines that make arrays of one floating-point type out of the arguments."""
@@ -21,7 +37,7 @@ def conversion_lines(plan: Plan, complex_allowed: bool) -> list[str]:
     return [
         f"arrays = [np.asarray(a) for a in {pack}]",
         f'if any(a.dtype.kind not in "{kinds}" for a in arrays):',
-        f'    raise ValueError(f"{plan.name}: expected arrays of {expected}, got {{[str(a.dtype) for a in arrays]}}")',
+        *raising(f"{plan.name}: expected arrays of {expected}", "{[str(a.dtype) for a in arrays]}"),
         "single = all(a.dtype == np.float32 for a in arrays)",
         "dtype = np.dtype(np.float32) if single else np.result_type(np.float64, *arrays)",
         f"{every}{',' if len(plan.arguments) == 1 else ''} = (a.astype(dtype, copy=False) for a in arrays)",
@@ -39,14 +55,16 @@ def shape_lines(plan: Plan) -> list[str]:
     waiting = list(zip(plan.inputs, plan.arguments, strict=True))
     while waiting:
         # first the inputs whose shapes need no arithmetic
-        ready = next((p for p, (t, _) in enumerate(waiting) if all(_is_plain(s, known) for s in t.shape)), None)
+        ready = next(
+            (p for p, (t, _) in enumerate(waiting) if all(_is_plain(s, known) for s in t.shape)), None
+        )
         if ready is None:
             ready = next((p for p, (t, _) in enumerate(waiting) if _is_solvable(t, known)), None)
         if ready is None:
             t = waiting[0][0]
             raise InvalidArgument(
-                f"compile: the sizes in the shape of {t.label()} cannot be worked out from the shapes of the inputs; declare an "
-                "input in which each of them is an axis of its own."
+                f"compile: the sizes in the shape of {t.label()} cannot be worked out from the shapes of the "
+                "inputs; declare an input in which each of them is an axis of its own."
             )
         t, name = waiting.pop(ready)
         lines += _check(plan, t, name, known)
@@ -76,7 +94,7 @@ def _linear(s: Size, symbol: sp.Symbol) -> bool:
 def _check(plan: Plan, t: Input, name: str, known: set[sp.Symbol]) -> list[str]:
     """Check one argument: number of axes, sizes already known, then take the new sizes."""
     sizes = plan.sizes
-    expected = tuple_text([str(s) for s in t.shape]) if t.ndim else "()"
+    expected = tuple_text([quoted(s) for s in t.shape]) if t.ndim else "()"
     new: dict[sp.Symbol, int] = {}
     known_here: dict[sp.Symbol, None] = {}
     conditions = [f"{name}.ndim != {t.ndim}"]
@@ -96,11 +114,11 @@ def _check(plan: Plan, t: Input, name: str, known: set[sp.Symbol]) -> list[str]:
     if whole:
         shape = tuple_text([number_text(s, sizes).text for s in t.shape])
         conditions = [f"{name}.shape != {shape}"]
-    given = ", ".join(f"{s} = {{{sizes[s]}}}" for s in known_here)
+    given = ", ".join(f"{quoted(s)} = {{{sizes[s]}}}" for s in known_here)
     where = f" with {given}" if given else ""
     lines = [
         f"if {' or '.join(conditions)}:",
-        f'    raise ValueError(f"{plan.name}: {name} must have shape {expected}{where}, got {{{name}.shape}}")',
+        *raising(f"{plan.name}: {name} must have shape {expected}{where}", f"{{{name}.shape}}"),
     ]
     if new:
         lines.append(_unpack(t, name, new, sizes))
@@ -125,19 +143,23 @@ def _derived(plan: Plan, t: Input, name: str, axis: int, s: Size, known: set[sp.
     sizes = plan.sizes
     unknown = sorted(s.free_symbols - known, key=str)
     text = number_text(s, sizes).text
-    problem = (
-        f'    raise ValueError(f"{plan.name}: axis {axis} of {name} must have size {s}, got {{{name}.shape[{axis}]}}")'
+    problem = raising(
+        f"{plan.name}: axis {axis} of {name} must have size {quoted(s)}", f"{{{name}.shape[{axis}]}}"
     )
     lines = []
     if unknown:
         (symbol,) = unknown
         poly = sp.Poly(sp.expand(s), symbol)
         slope, offset = poly.coeff_monomial(symbol), poly.coeff_monomial(1)
-        numerator = f"{name}.shape[{axis}]" if offset == 0 else f"({name}.shape[{axis}] - ({number_text(offset, sizes).text}))"
+        numerator = (
+            f"{name}.shape[{axis}]"
+            if offset == 0
+            else f"({name}.shape[{axis}] - ({number_text(offset, sizes).text}))"
+        )
         divided = numerator if slope == 1 else f"{numerator} // ({number_text(slope, sizes).text})"
         lines.append(f"{sizes[symbol]} = {divided}")
         known.add(symbol)
-    return [*lines, f"if {name}.shape[{axis}] != {text}:", problem]
+    return [*lines, f"if {name}.shape[{axis}] != {text}:", *problem]
 
 
 def _positive(plan: Plan) -> list[str]:
@@ -148,5 +170,5 @@ def _positive(plan: Plan) -> list[str]:
     values = ", ".join(f"{n} = {{{n}}}" for n in every)
     return [
         f"if {smallest} < 1:",
-        f'    raise ValueError(f"{plan.name}: all sizes must be at least 1, got {values}")',
+        *raising(f"{plan.name}: all sizes must be at least 1", values),
     ]

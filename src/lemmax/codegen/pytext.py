@@ -45,8 +45,8 @@ def tuple_text(items: list[str] | tuple[str, ...]) -> str:
 _CONSTANTS = {sp.pi: "np.pi", sp.E: "np.e", sp.oo: "np.inf", sp.nan: "np.nan"}
 _FUNCTIONS: dict[type[sp.Basic], str] = {
     sp.exp: "exp", sp.log: "log", sp.Abs: "abs", sp.sin: "sin", sp.cos: "cos", sp.tan: "tan",
-    sp.sinh: "sinh", sp.cosh: "cosh", sp.tanh: "tanh", sp.atan: "arctan", sp.asin: "arcsin", sp.acos: "arccos",
-    sp.sign: "sign",
+    sp.sinh: "sinh", sp.cosh: "cosh", sp.tanh: "tanh", sp.sign: "sign",
+    sp.atan: "arctan", sp.asin: "arcsin", sp.acos: "arccos",
 }  # fmt: skip
 
 

@@ -77,6 +77,8 @@ class Plan:
             shape = f"({', '.join(map(str, s.shape))})"
             rows.append((s.name, s.operation, " ".join(s.operands), shape, str(s.flops)))
         widths = [max(len(row[column]) for row in rows) for column in range(5)]
-        lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+        lines = [
+            "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows
+        ]
         lines += [f"{c.subject}: {c.chosen} ({c.reason})" for c in self.choices]
         return "\n".join(lines)

@@ -93,7 +93,7 @@ def _truth(r: Renderer, v: Value) -> Text:
 
 
 def _transpose(r: Renderer, v: Value) -> Text:
-    axes: Any = v.params[0]
+    axes = v.params[0]
     base = r.operand(v.args[0]).at(ATOM)
     n = len(axes)
     if n == 2:
@@ -114,7 +114,7 @@ def _reshape(r: Renderer, v: Value) -> Text:
 
 
 def _expand(r: Renderer, v: Value) -> Text:
-    positions: Any = v.params[0]
+    positions = v.params[0]
     parts = ["None" if p in positions else ":" for p in range(v.ndim)]
     while parts[-1] == ":":
         parts.pop()
@@ -122,7 +122,7 @@ def _expand(r: Renderer, v: Value) -> Text:
 
 
 def _take(r: Renderer, v: Value) -> Text:
-    at: dict[int, sp.Expr] = dict(v.params)  # type: ignore[arg-type]
+    at: dict[int, sp.Expr] = dict(v.params)
     parts = [r.size(at[p]) if p in at else ":" for p in range(v.args[0].ndim)]
     while parts[-1] == ":":
         parts.pop()
@@ -180,7 +180,7 @@ def _add(r: Renderer, v: Value) -> Text:
 
 def _multiply(r: Renderer, v: Value) -> Text:
     first, *rest = v.args
-    # a quotient or a matrix product on the left may stand without parentheses; on the right it may not
+    # products on the left need no parentheses, those on the right do
     return Text(" * ".join([r.operand(first).at(PRODUCT), *[r.operand(a).at(UNARY) for a in rest]]), PRODUCT)
 
 
@@ -195,7 +195,7 @@ def _matmul(r: Renderer, v: Value) -> Text:
 
 
 def _matrix(r: Renderer, v: Value) -> str:
-    """Return the left operand of a matrix product: chains of products need no parentheses, other products do."""
+    """Return the left operand of a matrix product: only chains of such products need no parentheses."""
     text = r.operand(v)
     chained = v.number not in r.variables and v.op == "matmul"
     return text.text if chained else text.at(ATOM)
@@ -224,14 +224,14 @@ def _call(r: Renderer, v: Value) -> Text:
     if name == "step":
         return Text(f"({x.at(SUM)} > 0).astype(dtype)")
     if name == "erf":
-        return call("np.vectorize(math.erf, otypes=[float])", x.text)
+        return Text(f"np.vectorize(math.erf, otypes=[float])({x.text}).astype(dtype)")
     if name == "softplus":  # log(1 + e^x), with the larger part taken out
         return Text(f"np.maximum({x.text}, 0) + np.log1p(np.exp(np.minimum({x.text}, -{x.at(UNARY)})))", SUM)
     raise UnsupportedYet(f"code for the function {name!r}: no NumPy text is known for it.")
 
 
 def _heaviside(r: Renderer, v: Value) -> Text:
-    at_zero = number_text(v.params[0], r.sizes).text  # type: ignore[arg-type]
+    at_zero = number_text(v.params[0], r.sizes).text
     return call("np.heaviside", r.operand(v.args[0]).text, at_zero)
 
 
@@ -322,10 +322,14 @@ def _eigenvalues(r: Renderer, v: Value) -> Text:
 def _kth(r: Renderer, v: Value) -> Text:
     values = v.args[0]
     name = r.operand(values).at(ATOM)
-    k: Any = v.params[0]
+    k = v.params[0]
     limit = values.shape[-1]
     at = f"{name}[..., {r.size(sp.expand(k - 1))}]"
     return Text(f"({at} if {r.size(k)} <= {r.size(limit)} else np.zeros_like({name}[..., 0]))")
+
+
+def _copy(r: Renderer, v: Value) -> Text:
+    return Text(f"{r.operand(v.args[0]).at(ATOM)}.copy()")
 
 
 _RENDERERS: dict[str, Callable[[Renderer, Value], Text]] = {
@@ -362,6 +366,7 @@ _RENDERERS: dict[str, Callable[[Renderer, Value], Text]] = {
     "argmin": _argextremum,
     "pullback_rowsum": _pullback_rowsum,
     "pullback_pairwise": _pullback_pairwise,
+    "copy": _copy,
     "concat": _concat,
     "inv": _linalg,
     "det": _linalg,

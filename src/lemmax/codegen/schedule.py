@@ -25,15 +25,18 @@ LONGEST_OPERAND = 4
 """Most weight of an operand of a matrix product."""
 
 LEAVES = frozenset({"input", "number", "arange", "eye", "truth"})
-VIEWS = frozenset({"transpose", "expand", "take", "slice", "diagonal", "broadcast"})
+VIEWS = frozenset({"transpose", "expand", "take", "slice", "diagonal", "broadcast", "copy"})
 BLOCKS = frozenset({"softmax", "logsumexp", "place", "logdet", "sigmoid"})
 """Operations that take more than one line."""
 REPEATING = {
-    "softmax": (0,), "logsumexp": (0,), "pullback_rowsum": (0, 1), "pullback_pairwise": (0, 1), "kth": (0,), "sigmoid": (0,),
+    "softmax": (0,), "logsumexp": (0,), "sigmoid": (0,), "kth": (0,),
+    "pullback_rowsum": (0, 1), "pullback_pairwise": (0, 1),
 }  # fmt: skip
 """Operations whose text names an operand more than once; such an operand needs a name."""
 REPEATING_CALLS = ("softplus",)
-RISKY = frozenset({"call", "divide", "power", "multiply", "add", "matmul", "scale", "logsumexp", "logdet", "sigmoid"})
+RISKY = frozenset(
+    {"call", "divide", "power", "multiply", "add", "matmul", "scale", "logsumexp", "logdet", "sigmoid"}
+)
 """Operations that may warn on operands that are not meant."""
 
 
@@ -154,7 +157,9 @@ def schedule(
         if v.number not in variables:
             variables[v.number] = names.take(wished_name(v, variables))
         inside = inline_values(v, variables)
-        operands = tuple(dict.fromkeys(variables[a.number] for a in inside if a.number in variables and a is not v))
+        operands = tuple(
+            dict.fromkeys(variables[a.number] for a in inside if a.number in variables and a is not v)
+        )
         statements.append(
             Statement(
                 variables[v.number],
@@ -165,19 +170,21 @@ def schedule(
                 v,
                 planner.tensors.get(v.number),
                 any(
-                    x.number in guarded and x.op in RISKY for x in inside if x is v or x.number not in variables
+                    x.number in guarded and x.op in RISKY
+                    for x in inside
+                    if x is v or x.number not in variables
                 ),
             )
         )
     outputs = tuple((variables[r.number], t) for r, t in zip(roots, program.outputs, strict=True))
     return Plan(
-        name, program.inputs, arguments, sizes, tuple(statements), outputs, returns_tuple, program.instance_axis,
-        variables, program.choices,
+        name, program.inputs, arguments, sizes, tuple(statements), outputs, returns_tuple,
+        program.instance_axis, variables, program.choices,
     )  # fmt: skip
 
 
 def _size_symbols(program: Program, roots: Sequence[Value]) -> list[sp.Symbol]:
-    """Return the symbols that the code needs: those of the inputs in order, then a check that there are no others."""
+    """Return the size symbols of the inputs in order; others may not occur."""
     found = list(
         dict.fromkeys(
             s for t in program.inputs for extent in t.shape for s in sorted(extent.free_symbols, key=str)
@@ -189,8 +196,8 @@ def _size_symbols(program: Program, roots: Sequence[Value]) -> list[sp.Symbol]:
         missing = sorted(needed - set(found), key=str)
         if missing:
             raise InvalidArgument(
-                f"compile: the size {missing[0]} occurs in the expression but in the shape of no input, so that it cannot be "
-                "taken from the arrays. Use a number for it, or give it to an input."
+                f"compile: the size {missing[0]} occurs in the expression but in the shape of no input, so "
+                "that it cannot be taken from the arrays. Use a number for it, or give it to an input."
             )
     return found
 
@@ -236,7 +243,7 @@ def operation_of(v: Value) -> str:
 
 
 def wished_name(v: Value, variables: dict[int, str]) -> str:
-    """Return a readable name for an unnamed value: ``X_WQ`` for a product, ``X_flat`` for a reshape, else ``t``."""
+    """Return a name for an unnamed value: ``X_WQ`` for a product, ``X_flat`` for a reshape, else ``t``."""
     if v.op == "reshape" and (base := variables.get(v.args[0].number)):
         return f"{base}_flat"
     if v.op in ("reshape", "transpose", "expand", "take"):

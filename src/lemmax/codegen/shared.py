@@ -26,7 +26,7 @@ class SharedProducts:
         self._known: dict[Key, Labelled] = {}
 
     def find(self, factors: Sequence[Labelled], kept: Collection[Label]) -> Labelled | None:
-        """Return the product of ``factors``, summed over all labels that are not in ``kept``, if it is there."""
+        """Return the product of ``factors`` summed over all labels but those in ``kept``, if it is there."""
         key, numbering = canonical(factors, kept)
         found = self._known.get(key)
         if found is None:
@@ -45,7 +45,9 @@ def canonical(factors: Sequence[Labelled], kept: Collection[Label]) -> tuple[Key
     ordered = sorted(factors, key=lambda f: f.value.number)
     groups = [list(group) for _, group in itertools.groupby(ordered, key=lambda f: f.value.number)]
     orders = itertools.product(*[itertools.permutations(group) for group in groups])
-    forms = [_numbered(list(itertools.chain(*choice)), kept) for choice in itertools.islice(orders, MOST_ORDERS)]
+    forms = [
+        _numbered(list(itertools.chain(*choice)), kept) for choice in itertools.islice(orders, MOST_ORDERS)
+    ]
     key, numbering = min(forms, key=lambda form: form[0])
     return key, {label: bound_index(number) for label, number in numbering.items()}
 

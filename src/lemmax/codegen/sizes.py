@@ -46,7 +46,8 @@ def representative_sizes(
     for name, value in (given or {}).items():
         if name not in names or isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise InvalidArgument(
-                f"sizes={{{name!r}: {value!r}}}: expected a positive integer for one of {', '.join(names) or 'no size'}."
+                f"sizes={{{name!r}: {value!r}}}: expected a positive integer for one of the sizes "
+                f"{', '.join(names) or '(there are none)'}."
             )
         found[names[name]] = value
     return found

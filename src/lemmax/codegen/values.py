@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import sympy as sp
 
@@ -35,7 +36,7 @@ class Value:
 
     op: str
     args: tuple[Value, ...]
-    params: tuple[Hashable, ...]
+    params: tuple[Any, ...]
     shape: Shape
     number: int
 
@@ -88,9 +89,7 @@ class Pool:
         if v.op == "scale":
             return self.scale(constant(v), self.transpose(v.args[0], order))
         if v.op == "transpose":
-            inner = v.params[0]
-            assert isinstance(inner, tuple)
-            return self.transpose(v.args[0], [inner[a] for a in order])
+            return self.transpose(v.args[0], [v.params[0][a] for a in order])
         return self.make("transpose", (v,), (order,), tuple(v.shape[a] for a in order))
 
     def reshape(self, v: Value, shape: Sequence[Size]) -> Value:
@@ -112,6 +111,8 @@ class Pool:
             return v
         if v.op == "scale":
             return self.scale(constant(v), self.expand(v.args[0], positions))
+        if v.op == "take" and _restores(v, positions):
+            return v.args[0]
         rest = iter(v.shape)
         total = v.ndim + len(positions)
         shape = tuple(sp.S.One if p in positions else next(rest) for p in range(total))
@@ -124,12 +125,13 @@ class Pool:
         if v.op == "scale":
             return self.scale(constant(v), self.take(v.args[0], at))
         gone = {axis for axis, _ in at}
+        in_order: list[tuple[int, sp.Expr]] = sorted(at, key=_axis_of)
         shape = tuple(s for p, s in enumerate(v.shape) if p not in gone)
-        return self.make("take", (v,), tuple(sorted(at, key=lambda pair: pair[0])), shape)
+        return self.make("take", (v,), tuple(in_order), shape)
 
     def diagonal(self, v: Value, first: int, second: int) -> Value:
         """Entries with equal indices on two axes; their common axis becomes the last."""
-        shape = tuple(s for p, s in enumerate(v.shape) if p not in (first, second)) + (v.shape[first],)
+        shape = (*[s for p, s in enumerate(v.shape) if p not in (first, second)], v.shape[first])
         return self.make("diagonal", (v,), (first, second), shape)
 
     def broadcast(self, v: Value, shape: Shape) -> Value:
@@ -156,7 +158,11 @@ class Pool:
         one = self.number(1)
         split = [(constant(p), one) if p.op == "number" else _coefficient(p) for p in parts]
         magnitudes = {_magnitude(c) for c, p in split if p.op != "number"}
-        if len(magnitudes) == 1 and (common := magnitudes.pop()) != 1 and all(p.op != "number" for _, p in split):
+        if (
+            len(magnitudes) == 1
+            and (common := magnitudes.pop()) != 1
+            and all(p.op != "number" for _, p in split)
+        ):
             return self.scale(common, self.add([self.scale(c / common, p) for c, p in split]))
         signs, args = [], []
         for c, p in sorted(split, key=lambda pair: _is_negative(pair[0])):  # stable: positive summands first
@@ -228,9 +234,18 @@ def broadcast_shape(shapes: Sequence[Shape]) -> Shape:
 
 def constant(v: Value) -> sp.Expr:
     """Return the SymPy expression of a number, or the coefficient of a scaled value."""
-    value = v.params[0]
-    assert isinstance(value, sp.Expr)
+    value: sp.Expr = v.params[0]
     return value
+
+
+def _axis_of(pair: tuple[int, sp.Expr]) -> int:
+    return pair[0]
+
+
+def _restores(v: Value, positions: Sequence[int]) -> bool:
+    """Do new axes at ``positions`` bring back axes of size 1 that ``v`` has dropped?"""
+    axes = tuple(axis for axis, _ in v.params)
+    return axes == tuple(sorted(positions)) and all(v.args[0].shape[axis] == 1 for axis in axes)
 
 
 def _coefficient(v: Value) -> tuple[sp.Expr, Value]:

@@ -47,6 +47,8 @@ _export(
 _export(
     "lemmax.expr.linalg", "matmul", "permute", "trace", "diag", "eye", "outer", "dot", "inv", "det", "logdet"
 )
+# names of the array API for the same things, so that code written against it can be traced
+_export("lemmax.expr.linalg", "matrix_transpose", permute_dims="permute")
 _export(
     "lemmax.expr.reductions", "sum", "mean", "sqnorm", "norm", "max", "min", "prod", "logsumexp", "softmax"
 )

@@ -2,6 +2,8 @@ r"""Entrywise arithmetic with NumPy's broadcasting."""
 
 from __future__ import annotations
 
+import math
+import numbers
 from collections.abc import Callable
 
 import sympy as sp
@@ -13,29 +15,42 @@ from lemmax.expr.sizes import Size, is_one, same_size
 from lemmax.expr.tensor import Scalar, Tensor, TensorSymbol
 
 
-def as_number(value: Scalar) -> sp.Expr:
+def as_number(value: Scalar, infinite: bool = False) -> sp.Expr:
     """Return a number, or an expression in sizes, as a SymPy expression.
 
+    Args:
+        value: an integer, a fraction, a float, or a SymPy expression in sizes, indices and entries.
+        infinite: whether plus and minus infinity are numbers here, as they are in masks.
+
     Raises:
-        InvalidArgument: the value is not finite, or holds symbols that are not sizes.
+        InvalidArgument: the value is not real or not finite, or holds symbols that are not sizes.
     """
-    if isinstance(value, bool) or not isinstance(value, int | float | sp.Expr):
-        if hasattr(value, "shape") and getattr(value, "shape", None) == () and hasattr(value, "item"):
-            return as_number(value.item())  # a NumPy scalar
+    if isinstance(value, bool) or not isinstance(value, numbers.Rational | float | sp.Expr):
+        if getattr(value, "shape", None) == () and hasattr(value, "item"):
+            return as_number(value.item(), infinite)  # a NumPy scalar
         raise InvalidArgument(
             f"{value!r} of type {type(value).__name__} cannot be combined with a tensor: expected a tensor, a"
             " number or an expression in sizes. Arrays enter when an expression is evaluated; declare a"
             " lx.tensor for them."
         )
     if isinstance(value, float):
-        ratio = value.as_integer_ratio() if value == value and abs(value) != float("inf") else None
-        if ratio is None:
-            raise InvalidArgument(
-                f"the constant {value} is not finite; masks take -inf through lx.causal_mask or an input."
-            )
-        # 0.5 means one half; 0.1 stays the floating-point number that it is
-        return sp.Rational(*ratio) if ratio[1] <= 4096 else sp.Float(value)
-    expr = sp.sympify(value)
+        if not math.isfinite(value):
+            expr = sp.nan if math.isnan(value) else sp.oo if value > 0 else -sp.oo
+        else:
+            # 0.5 means one half; 0.1 stays the floating-point number that it is
+            ratio = value.as_integer_ratio()
+            expr = sp.Rational(*ratio) if ratio[1] <= 4096 else sp.Float(value)
+    elif isinstance(value, sp.Expr):
+        expr = value
+    else:
+        expr = sp.Rational(value.numerator, value.denominator)
+    if expr.has(sp.nan, sp.zoo, sp.I):
+        raise InvalidArgument(f"the constant {value} is no real number.")
+    if not infinite and expr.has(sp.oo, -sp.oo):
+        raise InvalidArgument(
+            f"the constant {value} is not finite; masks take -inf through lx.where, lx.causal_mask or an"
+            " input."
+        )
     for symbol in sorted(expr.atoms(sp.Symbol), key=str):
         if isinstance(symbol, TensorSymbol) or is_index(symbol):
             continue
@@ -47,11 +62,11 @@ def as_number(value: Scalar) -> sp.Expr:
     return expr
 
 
-def as_tensor(value: Tensor | Scalar) -> Tensor:
+def as_tensor(value: Tensor | Scalar, infinite: bool = False) -> Tensor:
     """Return a tensor, or a number as a scalar tensor."""
     if isinstance(value, Tensor):
         return value
-    expr = as_number(value)
+    expr = as_number(value, infinite)
     if isinstance(expr, TensorSymbol):
         return expr.tensor
     return Lambda((), (), (Term((), expr),))
@@ -139,7 +154,7 @@ def divide(a: Tensor | Scalar, b: Tensor | Scalar) -> Tensor:
     Raises:
         InvalidArgument: ``b`` is the number 0.
     """
-    if not isinstance(b, Tensor) and as_number(b) == 0:
+    if not isinstance(b, Tensor) and as_number(b).is_zero:
         raise InvalidArgument("division by the number 0.")
     return elementwise("a / b", lambda x, y: x / y, a, b)
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import sympy as sp
+from sympy.logic.boolalg import Boolean
 
-from lemmax.expr.arithmetic import as_tensor, elementwise
+from lemmax.errors import InvalidArgument
+from lemmax.expr.arithmetic import as_number, as_tensor, elementwise
 from lemmax.expr.relation import Relation
 from lemmax.expr.tensor import Scalar, Tensor
 
@@ -85,10 +87,17 @@ ELEMENTWISE: dict[str, Callable[[sp.Expr], sp.Expr]] = {
 
 def apply_function(name: str, value: Tensor | Scalar) -> Tensor | sp.Expr:
     """Apply an entrywise function to a tensor, or to a number or a size (which stays a SymPy expression)."""
-    function = ELEMENTWISE[name]
-    if not isinstance(value, Tensor):
-        return function(sp.sympify(value)) if isinstance(value, int | sp.Expr) else function(sp.Float(value))
-    return elementwise(name, function, value)
+    if isinstance(value, Tensor):
+        return of_tensor(name, value)
+    result = ELEMENTWISE[name](as_number(value, infinite=True))
+    if result.has(sp.nan, sp.zoo, sp.I):
+        raise InvalidArgument(f"{name}({value}) is no real number.")
+    return result
+
+
+def of_tensor(name: str, value: Tensor) -> Tensor:
+    """Apply an entrywise function to a tensor."""
+    return elementwise(name, ELEMENTWISE[name], value)
 
 
 def _make(name: str) -> Callable[[Tensor | Scalar], Tensor | sp.Expr]:
@@ -108,23 +117,53 @@ arcsinh, arccosh, arctanh = (_make(n) for n in ("arcsinh", "arccosh", "arctanh")
 erf, sigmoid_, softplus_, relu_ = (_make(n) for n in ("erf", "sigmoid", "softplus", "relu"))
 
 
-def maximum(a: Tensor | Scalar, b: Tensor | Scalar) -> Tensor:
+def maximum(a: Tensor | Scalar, b: Tensor | Scalar) -> Tensor | sp.Expr:
     """Return the larger of two entries, entry by entry; not smooth where they are equal."""
-    return elementwise("maximum", sp.Max, a, b)
+    return _of_two("maximum", sp.Max, a, b)
 
 
-def minimum(a: Tensor | Scalar, b: Tensor | Scalar) -> Tensor:
+def minimum(a: Tensor | Scalar, b: Tensor | Scalar) -> Tensor | sp.Expr:
     """Return the smaller of two entries, entry by entry; not smooth where they are equal."""
-    return elementwise("minimum", sp.Min, a, b)
+    return _of_two("minimum", sp.Min, a, b)
+
+
+def _of_two(
+    name: str, body: Callable[..., sp.Expr], a: Tensor | Scalar, b: Tensor | Scalar
+) -> Tensor | sp.Expr:
+    if isinstance(a, Tensor) or isinstance(b, Tensor):
+        return elementwise(name, body, a, b)
+    return body(as_number(a), as_number(b))  # in the body of an index lambda
 
 
 _COMPARE: dict[str, type[sp.Rel]] = {"==": sp.Eq, ">=": sp.Ge, "<=": sp.Le, ">": sp.Gt, "<": sp.Lt}
 
 
-def where(condition: Relation, a: Tensor | Scalar, b: Tensor | Scalar) -> Tensor:
-    """Return entries of ``a`` where the relation holds, else of ``b``; others have no influence."""
+def where(condition: Relation | Boolean, a: Tensor | Scalar, b: Tensor | Scalar) -> Tensor | sp.Expr:
+    """Return entries of ``a`` where the relation holds, else of ``b``; others have no influence.
 
-    def choose(left: sp.Expr, right: sp.Expr, x: sp.Expr, y: sp.Expr) -> sp.Expr:
-        return sp.Piecewise((x, _COMPARE[condition.op](left, right)), (y, True))
+    Inside the body of an index lambda the condition is a SymPy relation between entries or indices.
 
-    return elementwise("where", choose, condition.lhs, condition.rhs, as_tensor(a), as_tensor(b))
+    Raises:
+        InvalidArgument: the condition is no relation; ``A == B`` is ``False`` or ``True``, and compares
+            how two tensors are made; say ``A.eq(B)``.
+    """
+    if isinstance(condition, Relation):
+        compare = _COMPARE[condition.op]
+        return elementwise(
+            "where",
+            lambda left, right, x, y: _choose(compare(left, right), x, y),
+            condition.lhs,
+            condition.rhs,
+            as_tensor(a, infinite=True),
+            as_tensor(b, infinite=True),
+        )
+    if isinstance(condition, Boolean) and not isinstance(a, Tensor) and not isinstance(b, Tensor):
+        return _choose(condition, as_number(a, infinite=True), as_number(b, infinite=True))
+    raise InvalidArgument(
+        f"where: the condition {condition!r} is no relation between tensors: expected one such as A > 0, or"
+        " A.eq(B) (A == B compares how two tensors are made)."
+    )
+
+
+def _choose(condition: sp.Basic, x: sp.Expr, y: sp.Expr) -> sp.Expr:
+    return sp.Piecewise((x, condition), (y, True))

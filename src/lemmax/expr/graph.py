@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from lemmax.errors import NameClash
+from lemmax.errors import NameClash, ShapeError
 from lemmax.expr.nodes import Input
+from lemmax.expr.sizes import same_size
 from lemmax.expr.tensor import Tensor
 
 
@@ -71,6 +72,15 @@ def transform(
 
 
 def substitute(root: Tensor, swap: dict[Tensor, Tensor]) -> Tensor:
-    """Return ``root`` with tensors replaced by others of the same shape."""
+    """Return ``root`` with tensors replaced by others of the same shape.
+
+    Raises:
+        ShapeError: a replacement has another shape.
+    """
+    for old, new in swap.items():
+        if old.ndim != new.ndim or not all(
+            same_size(a, b) for a, b in zip(old.shape, new.shape, strict=True)
+        ):
+            raise ShapeError(f"substitute: {new.label()} does not have the shape of {old.label()}.")
     (result,) = transform([root], lambda node: swap.get(node, node))
     return result

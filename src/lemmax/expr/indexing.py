@@ -2,6 +2,7 @@ r"""Entries, slices, concatenation, stacking and merged axes."""
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import sympy as sp
@@ -26,7 +27,16 @@ def getitem(t: Tensor, key: Any) -> Tensor | sp.Expr:
             raise InvalidArgument(
                 f"{t.label()}: index symbols and slices cannot be mixed; write all indices."
             )
-        return t.entry(*keys)
+        if len(keys) != t.ndim:
+            raise InvalidArgument(f"{t.label()} has {t.ndim} axes; {len(keys)} indices were given.")
+        return t.entry(
+            *[
+                k
+                if isinstance(k, sp.Expr) and any(map(is_index, k.free_symbols))
+                else _constant_index(t, k, n)
+                for k, n in zip(keys, t.shape, strict=True)
+            ]
+        )
     keys = _expand_ellipsis(t, keys)
     shape: list[Size] = []
     starts: list[sp.Expr] = []
@@ -77,11 +87,11 @@ def _expand_ellipsis(t: Tensor, keys: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _constant_index(t: Tensor, k: Any, n: Size) -> sp.Expr:
-    if isinstance(k, bool) or not isinstance(k, int | sp.Expr):
+    index = _integer(k)
+    if index is None:
         raise InvalidArgument(
             f"{t.label()}[{k!r}]: expected an integer, a slice, an index symbol, None or ..."
         )
-    index = sp.sympify(k)
     if index.is_negative:
         index = n + index
     if (sp.expand(index - n)).is_nonnegative or index.is_negative:
@@ -89,11 +99,22 @@ def _constant_index(t: Tensor, k: Any, n: Size) -> sp.Expr:
     return index
 
 
+def _integer(k: Any) -> sp.Expr | None:
+    """Return an integer, or an integer expression in sizes, as a SymPy expression; else ``None``."""
+    if isinstance(k, bool):
+        return None
+    if isinstance(k, sp.Expr):
+        return k if k.is_integer else None
+    return sp.Integer(int(k)) if isinstance(k, numbers.Integral) else None
+
+
 def _slice_bounds(t: Tensor, k: slice, n: Size) -> tuple[sp.Expr, sp.Expr]:
     if k.step not in (None, 1):
         raise InvalidArgument(f"{t.label()}: slices with a step ({k.step}) are not supported.")
-    start = sp.sympify(0 if k.start is None else k.start)
-    stop = n if k.stop is None else sp.sympify(k.stop)
+    start = sp.S.Zero if k.start is None else _integer(k.start)
+    stop = n if k.stop is None else _integer(k.stop)
+    if start is None or stop is None:
+        raise InvalidArgument(f"{t.label()}[{k.start!r}:{k.stop!r}]: slices need integers or sizes.")
     start, stop = (n + x if x.is_negative else x for x in (start, stop))
     if n.is_Integer and stop.is_Integer:
         stop = min(stop, n)
@@ -102,14 +123,22 @@ def _slice_bounds(t: Tensor, k: slice, n: Size) -> tuple[sp.Expr, sp.Expr]:
     return start, stop
 
 
+def _tensors(what: str, tensors: Any) -> tuple[Tensor, ...]:
+    if not isinstance(tensors, list | tuple) or not tensors:
+        raise InvalidArgument(f"{what} needs a list of at least one tensor, got {tensors!r}.")
+    for t in tensors:
+        if not isinstance(t, Tensor):
+            raise InvalidArgument(f"{what}: {t!r} is no tensor; constants are lx.full(value, ...).")
+    return tuple(tensors)
+
+
 def concat(tensors: list[Tensor] | tuple[Tensor, ...], axis: int | str = 0) -> Tensor:
     """Return tensors joined along an existing axis.
 
     Raises:
         ShapeError: the other sizes differ.
     """
-    if not tensors:
-        raise InvalidArgument("concat needs at least one tensor.")
+    tensors = _tensors("concat", tensors)
     first = tensors[0]
     a = one_axis("concat", first, axis)
     for t in tensors[1:]:
@@ -120,13 +149,12 @@ def concat(tensors: list[Tensor] | tuple[Tensor, ...], axis: int | str = 0) -> T
             raise ShapeError(f"concat on axis {a}: {first.label()} and {t.label()} differ on another axis.")
     total = sp.expand(sp.Add(*[t.shape[a] for t in tensors]))
     shape = tuple(total if p == a else s for p, s in enumerate(first.shape))
-    return Apply("concat", tuple(tensors), shape, {"axis": a})
+    return Apply("concat", tensors, shape, {"axis": a})
 
 
 def stack(tensors: list[Tensor] | tuple[Tensor, ...], axis: int = 0) -> Tensor:
     """Return tensors of one shape joined along a new axis."""
-    if not tensors:
-        raise InvalidArgument("stack needs at least one tensor.")
+    tensors = _tensors("stack", tensors)
     ndim = tensors[0].ndim + 1
     if not -ndim <= axis < ndim:
         raise InvalidArgument(f"stack: axis {axis} does not exist in a result with {ndim} axes.")
@@ -153,8 +181,26 @@ def merge(t: Tensor, *groups: tuple[int, ...]) -> Tensor:
 
 
 def split(t: Tensor, groups: tuple[tuple[int, ...], ...], shape: tuple[Size, ...]) -> Tensor:
-    """Return the inverse of :func:`merge`: ``split(merge(T, *groups), groups, T.shape)`` is ``T``."""
-    return Apply("split", (t,), shape, {"groups": tuple(groups)})
+    """Return the inverse of :func:`merge`: ``split(merge(T, *groups), groups, T.shape)`` is ``T``.
+
+    Raises:
+        ShapeError: the sizes of a group do not multiply to the size of the axis that is split.
+    """
+    sizes = tuple(as_size(s) for s in shape)
+    groups = tuple(tuple(group) for group in groups)
+    listed = [axis for group in groups for axis in group]
+    if len(groups) != t.ndim or listed != list(range(len(sizes))) or not all(groups):
+        raise InvalidArgument(
+            f"split: groups {groups} must list the axes 0..{len(sizes) - 1} once, in order, one group for"
+            f" each axis of {t.label()}."
+        )
+    for group, s in zip(groups, t.shape, strict=True):
+        if not same_size(product(tuple(sizes[a] for a in group)), s):
+            raise ShapeError(
+                f"split: an axis of size {s} of {t.label()} does not split into"
+                f" {' x '.join(str(sizes[a]) for a in group)}."
+            )
+    return Apply("split", (t,), sizes, {"groups": groups})
 
 
 def vec(t: Tensor) -> Tensor:

@@ -36,7 +36,8 @@ def free_indices(ndim: int) -> tuple[sp.Symbol, ...]:
 
 def fresh(count: int = 1) -> tuple[sp.Symbol, ...]:
     """Return index symbols that occur nowhere else; they are gone once a lambda is stored."""
-    return tuple(sp.Symbol(f"_f{next(_counter)}", integer=True) for _ in range(count))
+    # the width keeps the order of names that of their making, however many were made before
+    return tuple(sp.Symbol(f"_f{next(_counter):012d}", integer=True) for _ in range(count))
 
 
 def is_index(symbol: object) -> bool:

@@ -15,9 +15,9 @@ from typing import Literal, TypeAlias
 
 import sympy as sp
 
-from lemmax.errors import InvalidArgument, NameClash
+from lemmax.errors import InvalidArgument, NameClash, ShapeError
 from lemmax.expr.indices import bound_index, free_indices, is_index
-from lemmax.expr.sizes import Size, as_size
+from lemmax.expr.sizes import Size, as_size, same_size
 from lemmax.expr.tensor import Tensor, TensorSymbol
 
 Param: TypeAlias = str | int | bool | sp.Expr | tuple["Param", ...] | None
@@ -43,8 +43,14 @@ class Input(Tensor):
             raise InvalidArgument(
                 f"tensor {name!r}: unknown assumption {unknown[0]!r}; known: {', '.join(ASSUMPTIONS)}."
             )
+        sizes = tuple(as_size(s) for s in shape)
+        matrices = [a for a in assumptions if a != "positive"]
+        if matrices and (len(sizes) < 2 or not same_size(sizes[-1], sizes[-2])):
+            raise ShapeError(
+                f"tensor {name!r} of shape {sizes}: {matrices[0]} needs square matrices in the last two axes."
+            )
         object.__setattr__(self, "assumptions", tuple(sorted(set(assumptions))))
-        self._finish(tuple(as_size(s) for s in shape), name, (), ",".join(self.assumptions))
+        self._finish(sizes, name, (), ",".join(self.assumptions))
 
     def entry_assumptions(self) -> dict[str, bool]:
         """Entries are positive if the variable was declared so."""
@@ -57,10 +63,6 @@ class Input(Tensor):
     def named(self, name: str | None) -> Tensor:
         """Refuse: an input's name is what it is."""
         raise InvalidArgument(f"input {self.label()} already has a name; declare another with lx.tensor.")
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle by the constructor."""
-        return Input, (self.name, self.shape, self.assumptions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,10 +143,6 @@ class Lambda(Tensor):
         """Return the lambda under another name."""
         return Lambda(self.shape, self.indices, self.terms, name)
 
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle by the constructor."""
-        return Lambda, (self.shape, self.indices, self.terms, self.name)
-
 
 class Apply(Tensor):
     """A function applied to operands.
@@ -191,10 +189,6 @@ class Apply(Tensor):
         """Return the application under another name."""
         return Apply(self.function, self.operands, self.shape, self.params, name)
 
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle by the constructor."""
-        return Apply, (self.function, self.operands, self.shape, self.params, self.name)
-
 
 class Derivative(Tensor):
     r"""A derivative not yet worked out, of shape ``of.shape + wrt.shape``.
@@ -237,10 +231,6 @@ class Derivative(Tensor):
         """Return the derivative under another name."""
         return Derivative(self.of, self.wrt, self.scope, name)
 
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle by the constructor."""
-        return Derivative, (self.of, self.wrt, self.scope, self.name)
-
 
 def check_one_name_one_tensor(operands: tuple[Tensor, ...]) -> None:
     """Check that operands which share a name are the same tensor.
@@ -263,9 +253,14 @@ def check_one_name_one_tensor(operands: tuple[Tensor, ...]) -> None:
 def _canonical(term: Term, indices: tuple[sp.Symbol, ...], own: tuple[sp.Symbol, ...]) -> Term:
     """Rename free indices to ``own`` and summed ones to ``_k0, _k1, ...``, all at once."""
     swap = dict(zip(indices, own, strict=True))
+    named = [*indices, *(i for i, _ in term.bound)]
+    if len(set(named)) != len(named):
+        raise InvalidArgument(f"an index is bound twice in {named}: free and summed indices must differ.")
     bound = tuple((bound_index(p), as_size(s)) for p, (_, s) in enumerate(term.bound))
     swap.update({old: new for (old, _), (new, _) in zip(term.bound, bound, strict=True)})
     expr = term.expr.xreplace(swap) if any(a is not b for a, b in swap.items()) else term.expr
+    if expr.has(sp.Sum):
+        raise InvalidArgument(f"a term holds the unfinished sum {expr}: list its indices as bound.")
     allowed = set(own) | {i for i, _ in bound}
     stray = [s for s in expr.atoms(sp.Symbol) if is_index(s) and s not in allowed]
     if stray:
@@ -279,6 +274,9 @@ def _serialise(expr: sp.Basic) -> str:
         return f"@{expr.tensor.digest}"
     if isinstance(expr, sp.Symbol):
         return f"{expr.name}" if expr.is_integer else f"?{expr.name}"
+    if isinstance(expr, sp.Float):
+        sign, mantissa, exponent, _ = expr._mpf_  # what is printed is rounded to 15 digits
+        return f"{'-' if sign else ''}{int(mantissa)}*2^{exponent}@{expr._prec}"
     if not expr.args:
         return str(expr)
     return f"{type(expr).__name__}({','.join(map(_serialise, expr.args))})"

@@ -98,7 +98,7 @@ def _as_expr(value: object) -> sp.Expr:
         if value.ndim:
             raise InvalidArgument(f"a body must be a scalar, got {value.label()}; index it: A[i, j].")
         return constant_of(value) if is_constant(value) else value.symbol
-    return as_number(value)
+    return as_number(value, infinite=True)
 
 
 def index_ranges(expr: sp.Expr) -> dict[sp.Symbol, Size]:
@@ -155,7 +155,7 @@ def _term(part: sp.Expr, ranges: dict[sp.Symbol, Size]) -> Term:
 
 def _lift(total: sp.Sum, ranges: dict[sp.Symbol, Size]) -> sp.Expr:
     """Turn a sum that stands inside a function into an entry of a tensor of its own."""
-    free = tuple(sorted((i for i in total.free_symbols if i in ranges), key=str))
+    free = tuple(i for i in ranges if i in total.free_symbols)
     limits = {i: as_size(sp.expand(hi - lo + 1)) for i, lo, hi in total.limits}
     inner = to_terms(total.function, {**ranges, **limits})
     terms = tuple(Term((*limits.items(), *t.bound), t.expr) for t in inner)

@@ -2,6 +2,7 @@ r"""Sizes: positive integers, symbolic or concrete, as SymPy expressions."""
 
 from __future__ import annotations
 
+import numbers
 import re
 from typing import TypeAlias
 
@@ -38,17 +39,16 @@ def as_size(value: object) -> Size:
     Raises:
         InvalidArgument: ``value`` is no positive integer and no expression in sizes.
     """
-    if isinstance(value, bool) or not isinstance(value, int | sp.Expr):
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral | sp.Expr):
         raise InvalidArgument(
             f"{value!r} is no size: expected a positive integer or an expression in sizes from lx.sizes(...)."
         )
-    expr = sp.sympify(value)
-    if expr.is_Integer:
-        if int(expr) < 1:
-            raise InvalidArgument(f"size {expr} is not positive: sizes are at least 1.")
-    elif expr.is_integer is not True:
+    expr = value if isinstance(value, sp.Expr) else sp.Integer(int(value))
+    if expr.is_nonpositive:
+        raise InvalidArgument(f"size {expr} is not positive: sizes are at least 1.")
+    if expr.is_integer is not True or not all(s.is_positive and s.is_integer for s in expr.free_symbols):
         raise InvalidArgument(
-            f"{expr} is not known to be an integer: build sizes from lx.sizes(...) and integers."
+            f"{expr} is not known to be a positive integer: build sizes from lx.sizes(...) and integers."
         )
     return expr
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import re
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import sympy as sp
@@ -101,6 +103,20 @@ class Tensor:
             f"{self.label()} has no truth value; compare with .eq(), .ge(), ... and check the relation."
         )
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as a flat list of nodes, however deep the graph is."""
+        from lemmax.expr import pickling
+
+        return pickling.unpack, (pickling.pack(self),)
+
+    def __copy__(self) -> Tensor:
+        """The tensor itself: it is immutable."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+        """The tensor itself: it is immutable."""
+        return self
+
     # -- description ---------------------------------------------------------------------
     @property
     def ndim(self) -> int:
@@ -180,6 +196,16 @@ class Tensor:
 
         return arithmetic.multiply(-1, self)
 
+    def __pos__(self) -> Tensor:
+        """The tensor itself."""
+        return self
+
+    def __abs__(self) -> Tensor:
+        """Entrywise absolute value."""
+        from lemmax.expr import functions
+
+        return functions.of_tensor("abs", self)
+
     def __mul__(self, other: Tensor | Scalar) -> Tensor:
         """Entrywise (Hadamard) product."""
         from lemmax.expr import arithmetic
@@ -204,17 +230,29 @@ class Tensor:
 
         return arithmetic.divide(other, self)
 
-    def __pow__(self, exponent: Scalar) -> Tensor:
+    def __pow__(self, exponent: Tensor | Scalar) -> Tensor:
         """Entrywise power (not the matrix power)."""
         from lemmax.expr import arithmetic
 
         return arithmetic.power(self, exponent)
+
+    def __rpow__(self, base: Scalar) -> Tensor:
+        """Entrywise power of a number."""
+        from lemmax.expr import arithmetic
+
+        return arithmetic.power(base, self)
 
     def __matmul__(self, other: Tensor) -> Tensor:
         """Matrix product over the last two axes; leading axes broadcast."""
         from lemmax.expr import linalg
 
         return linalg.matmul(self, other)
+
+    def __rmatmul__(self, other: object) -> Tensor:
+        """Refuse: what stands on the left is no tensor."""
+        from lemmax.expr import linalg
+
+        return linalg.matmul(other, self)  # type: ignore[arg-type]
 
     @property
     def T(self) -> Tensor:
@@ -247,6 +285,34 @@ class Tensor:
         from lemmax.expr import reductions
 
         return reductions.sum(self, axis=axis, keepdims=keepdims)
+
+    def mean(self, axis: Any = None, keepdims: bool = False) -> Tensor:
+        """Mean over axes; see ``lx.mean``."""
+        from lemmax.expr import reductions
+
+        return reductions.mean(self, axis=axis, keepdims=keepdims)
+
+    def max(self, axis: Any = None, keepdims: bool = False) -> Tensor:
+        """Maximum over axes; see ``lx.max``."""
+        from lemmax.expr import reductions
+
+        return reductions.max(self, axis=axis, keepdims=keepdims)
+
+    def min(self, axis: Any = None, keepdims: bool = False) -> Tensor:
+        """Minimum over axes; see ``lx.min``."""
+        from lemmax.expr import reductions
+
+        return reductions.min(self, axis=axis, keepdims=keepdims)
+
+    def prod(self, axis: Any = None, keepdims: bool = False) -> Tensor:
+        """Product over axes; see ``lx.prod``."""
+        from lemmax.expr import reductions
+
+        return reductions.prod(self, axis=axis, keepdims=keepdims)
+
+    def __array_namespace__(self, api_version: str | None = None) -> ModuleType:
+        """Return the module ``lemmax``: a subset of the array API, so that array code can be traced."""
+        return sys.modules["lemmax"]
 
     # -- relations -----------------------------------------------------------------------
     def _relation(self, op: str, other: Tensor | Scalar) -> Relation:

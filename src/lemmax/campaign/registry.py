@@ -14,13 +14,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import lemmax
+from lemmax.campaign.files import files_in, is_theorem_file
 from lemmax.campaign.names import suggestion
 from lemmax.errors import DataError, LemmaxError
 from lemmax.statement.load import load_theorem
 from lemmax.statement.theorem import Theorem
 
 HERE = Path("proofs")
-BINDS_THEOREM = re.compile(r"^THEOREM\b\s*(:[^=\n]*)?=", re.MULTILINE)
 
 
 def shipped_folder() -> Path | None:
@@ -32,18 +32,6 @@ def shipped_folder() -> Path | None:
     if (tree / "pyproject.toml").is_file() and (tree / "proofs").is_dir():
         return tree / "proofs"
     return None
-
-
-def is_theorem_file(path: Path) -> bool:
-    """Does a Python file bind ``THEOREM`` (as far as its text tells), and is it no template?"""
-    if path.suffix != ".py" or path.name.startswith("_") or not path.is_file():
-        return False
-    return bool(BINDS_THEOREM.search(path.read_text(encoding="utf-8", errors="replace")))
-
-
-def files_in(folder: Path) -> list[Path]:
-    """Return the theorem files in a folder, by name."""
-    return sorted((path for path in folder.iterdir() if is_theorem_file(path)), key=lambda path: path.name)
 
 
 def default_files() -> list[Path]:

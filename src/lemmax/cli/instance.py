@@ -33,7 +33,7 @@ def show_instance(screen: Console, report: InstanceReport) -> None:
         screen.print(feature_table(reading))
         screen.print("\n".join(advice(reading, report)), soft_wrap=True)
         screen.print(
-            "\nGradient descent on W^V with the generated gradient, step 1/L; bound on f_{t+1}/f_t: (1-mu/L)^2"
+            "\nGradient descent on W^V, by the generated gradient, step 1/L; bound (1 - mu/L)^2 on each step"
         )
         screen.print(descent_table(reading))
         screen.print(

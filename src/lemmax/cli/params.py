@@ -78,3 +78,14 @@ def inputs_named(loss: Tensor, names: Sequence[str]) -> list[Input]:
             raise click.BadParameter(f"{name} is given twice.", param_hint="'--wrt'")
         chosen.append(by_name[name])
     return chosen
+
+
+def notation_option(command: Command) -> Command:
+    """Add the option ``--notation``."""
+    return click.option(
+        "--notation",
+        type=click.Choice(["matrix", "index"]),
+        default="matrix",
+        show_default=True,
+        help="Notation of formulas.",
+    )(command)

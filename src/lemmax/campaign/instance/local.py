@@ -10,8 +10,8 @@ radius :math:`\rho \le w/2` with :math:`L_B(\rho) \rho \le \beta/2`, where
     L_B = \frac{2}{\sqrt e} d^{-1/4} \sqrt n \Big(\sum_i \|X_i\|_2^4\Big)^{1/2} \quad\text{(Gaussian)},
 
 and :math:`M = \max_h \max(\|W^Q_h\|_2, \|W^K_h\|_2)`: if :math:`2 \sqrt{2 f_0} / \alpha \le \rho` and each
-step satisfies :math:`f_{t+1} \le f_t - \tfrac{\eta_t}{2} \|g_t\|^2`, then the iterates stay within :math:`\rho` of
-the start and :math:`f_t \le \prod_s (1 - \eta_s \alpha^2) f_0`.  Backtracking meets the condition on steps.
+step satisfies :math:`f_{t+1} \le f_t - \tfrac{\eta_t}{2} \|g_t\|^2`, then the iterates stay within the radius
+and :math:`f_t \le \prod_s (1 - \eta_s \alpha^2) f_0`.  Backtracking meets the condition on steps.
 """
 
 from __future__ import annotations

@@ -1,0 +1,27 @@
+r"""Writing LaTeX documents and PDF files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from lemmax.cli.files import write_text, write_whole
+
+
+def write_documents(make: Callable[[], str], tex: Path | None, pdf: Path | None) -> list[str]:
+    """Write a document where it is wanted; return the files written.
+
+    Raises:
+        DataError: a file cannot be written.
+        ToolMissing: no LaTeX engine is installed.
+    """
+    if tex is None and pdf is None:
+        return []
+    text = make()
+    if tex is not None:
+        write_text(tex, text)
+    if pdf is not None:
+        from lemmax.typeset.pdf import compile_pdf
+
+        write_whole(pdf, lambda scratch: compile_pdf(text, scratch))
+    return [str(path) for path in (tex, pdf) if path is not None]

@@ -40,15 +40,23 @@ def softmax(x: Rounded, axis: int) -> Rounded:
 
     If exponents are off by :math:`a_j`, weights are off by the factors :math:`1 \pm t_j` with
     :math:`t_j = e^{a_j} - 1`, and their sum by :math:`1 \pm T`; so
-    :math:`|s_j' - s_j| \le s_j (t_j + T) / (1 - T)`, and never more than 1.
+    :math:`|s_j' - s_j| \le s_j (t_j + T) / (1 - T)`, and never more than 1.  An entry near 1 depends on the
+    others only: its reciprocal is off by :math:`\rho_j = \sum_{l \ne j} s_l (e^{a_l + a_j} - 1)`, relatively.
     """
     _, weights, total, change = _weights(x, (axis,))
     count = x.value.shape[axis]
     value = weights / total
     overall = _relative_change(weights, change, (axis,), count)
+    rounding = (count + 2) * EPS
     with np.errstate(over="ignore", invalid="ignore"):
-        absolute = value * (np.expm1(change) + overall) + np.where(weights < SUBNORMAL, _late(change), 0.0)
+        t = np.expm1(change)
+        late = np.where(weights < SUBNORMAL, _late(change), 0.0)
+        absolute = value * (t + overall) + late
         radius = np.where(overall < 1, absolute / np.maximum(1 - overall, EPS), 1.0)
+        others = np.maximum(overall - value * t, 0.0)
+        reciprocal = (1 + t) * others + t * np.maximum(1 - value, 0.0) + rounding
+        sharp = np.where(reciprocal < 1, value * reciprocal / np.maximum(1 - reciprocal, EPS), 1.0) + late
+        radius = np.fmin(radius, sharp)
     certain_zero = np.isneginf(x.value) & (np.broadcast_to(x.radius, value.shape) == 0)
     radius = np.where(certain_zero, 0.0, np.minimum(np.nan_to_num(radius, nan=1.0) + EPS * value, 1.0))
     undefined = np.isnan(value)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from lemmax.check.decide import CLOSE, FALSE, TRUE
 from lemmax.check.judge import Judge, Judged
-from lemmax.check.settle import DIGITS, Settled, hypothesis_state, settle
+from lemmax.check.settle import DIGITS, Settled, counts_ranks, hypothesis_state, settle
 from lemmax.errors import EvaluationError
 from lemmax.expr.relation import Relation
 from lemmax.statement.conditions import Claim, Condition
@@ -69,3 +69,8 @@ def settle_claim(judge: Judge, claim: Claim, one: Judged, levels: Sequence[int] 
     if isinstance(claim, Convergence):
         return judge.descent(claim).settle(one.arrays, one.sizes)
     return settle(judge.readers, [claim], one.arrays, one.sizes, levels)[0]
+
+
+def is_open(one: Judged, claim: Claim) -> bool:
+    """Does the claim on an instance hang on a rank that float64 leaves open?"""
+    return one.claims[claim].state == CLOSE and isinstance(claim, Relation) and counts_ranks(claim)

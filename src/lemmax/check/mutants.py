@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import sympy as sp
 
-from lemmax.check.confirm import confirm
+from lemmax.check.confirm import confirm, is_open
 from lemmax.check.decide import FALSE, TRUE
 from lemmax.check.judge import Judge, Judged
 from lemmax.check.plan import DrawPlan, draw_plan
@@ -37,6 +37,7 @@ class Track:
         sizes: size constraints it drops.
         tried: instances that met its hypotheses.
         candidates: the smallest of those on which it seems to fail.
+        doubtful: the smallest of those on which float64 cannot tell a deficient rank.
         witness: the one on which it does.
     """
 
@@ -46,6 +47,7 @@ class Track:
     sizes: tuple[sp.Rel, ...]
     tried: int = 0
     candidates: list[Judged] = field(default_factory=list)
+    doubtful: list[Judged] = field(default_factory=list)
     witness: Witness | None = None
 
     def see(self, one: Judged) -> None:
@@ -54,13 +56,20 @@ class Track:
             return
         self.tried += 1
         if any(one.claims[c].state == FALSE for c in self.claims):
-            self.candidates = sorted([*self.candidates, one], key=lambda j: j.recipe.weight)[:KEPT]
+            self.candidates = smallest([*self.candidates, one])
+        elif any(is_open(one, c) for c in self.claims):
+            self.doubtful = smallest([*self.doubtful, one])
 
     def outcome(self) -> MutantOutcome:
         """Return what became of the mutant."""
         return MutantOutcome(
             self.mutant.name, self.witness is not None, self.mutant.reason, self.tried, self.witness
         )
+
+
+def smallest(judged: Sequence[Judged]) -> list[Judged]:
+    """Return the few judged instances with the smallest recipes."""
+    return sorted(judged, key=lambda one: one.recipe.weight)[:KEPT]
 
 
 def tracks_of(theorem: Theorem) -> list[Track]:
@@ -83,12 +92,13 @@ def claims_of(tracks: Sequence[Track]) -> tuple[Claim, ...]:
 
 def settle_candidates(judge: Judge, track: Track) -> int:
     """Confirm the smallest candidate that really fails; return the digits used."""
-    for one in track.candidates:
+    for one in (*track.candidates, *track.doubtful):
         found = confirm(judge, one, track.conditions, track.claims)
         if found.accepted and found.state == FALSE:
             track.witness = witness_of(one, found.comparisons)
             return found.digits
     track.candidates.clear()
+    track.doubtful.clear()
     return 0
 
 
@@ -104,7 +114,7 @@ def hunt(judge: Judge, theorem: Theorem, track: Track, blocks: Blocks, seed: int
         for one in judged:
             track.see(one)
         closest = nearest([*closest, *judged], track.conditions, track.claims)
-        if track.candidates and (count + 1) % 4 == 0:
+        if (track.candidates or track.doubtful) and (count + 1) % 4 == 0:
             digits = settle_candidates(judge, track)
             if track.witness is not None:
                 return digits

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from lemmax.check.confirm import Confirmed, confirm, settle_claim
+from lemmax.check.confirm import Confirmed, confirm, is_open, settle_claim
 from lemmax.check.decide import CLOSE, FALSE, TRUE
 from lemmax.check.judge import Judge, Judged
 from lemmax.check.mutants import ENOUGH_BLOCKS, Track, claims_of, hunt, tracks_of
 from lemmax.check.plan import DrawPlan, draw_plan
 from lemmax.check.recipe import Recipe
-from lemmax.check.settle import agreement_of, hypothesis_state, settle
+from lemmax.check.settle import DIGITS, agreement_of, hypothesis_state, settle
 from lemmax.check.shrink import Failure, Shrinker, draw_blocks, run_blocks, shrink_further
 from lemmax.check.tally import Tally
 from lemmax.check.verdicts import FAMILY_SHARE, report_of
@@ -31,6 +31,7 @@ LATE = 4  # with enough instances accepted, no more draws than this many times t
 COMFORTABLE = 0.6  # below this share of family sizes a run draws nothing else
 FEWEST_DRAWS = 400  # drawn in vain before a theorem is called vacuous
 HYPOTHESES_REEXAMINED = 24  # draws per run whose undecided hypotheses are evaluated in multiprecision
+RANKS_REEXAMINED = 24  # claims per run that hang on a rank which float64 leaves open, likewise
 CLAIMS_REEXAMINED = 6  # undecided comparisons per run that are evaluated in multiprecision
 SEED_STRIDE = 10_007  # rounds of a run take their seeds this far apart
 
@@ -104,6 +105,7 @@ class Run:
     _blocks: int = 0
     _hypotheses_left: int = HYPOTHESES_REEXAMINED
     _claims_left: int = CLAIMS_REEXAMINED
+    _ranks_left: int = RANKS_REEXAMINED
     _suspect: tuple[tuple[Recipe, ...], Judged, Confirmed] | None = None
 
     def __post_init__(self) -> None:
@@ -160,7 +162,7 @@ class Run:
 
     def _tracks_to_feed(self) -> list[Track]:
         open_ = [t for t in self.tracks if not t.sizes]
-        done = self._blocks > ENOUGH_BLOCKS and all(t.candidates for t in open_)
+        done = self._blocks > ENOUGH_BLOCKS and all(t.candidates or t.doubtful for t in open_)
         return [] if done or self._blocks > 4 * ENOUGH_BLOCKS else open_
 
     def _decide_hypotheses(self, one: Judged) -> None:
@@ -199,16 +201,15 @@ class Run:
             return
         self.tally.add_claims(one)
         for claim in self.theorem.claims:
-            if one.claims[claim].state == CLOSE and self._claims_left > 0:
-                self._claims_left -= 1
-                self._reexamine(block, one)
-
-    def _reexamine(self, block: tuple[Recipe, ...], one: Judged) -> None:
-        for claim in self.theorem.claims:
             if one.claims[claim].state != CLOSE:
                 continue
+            open_rank = is_open(one, claim)
+            if (self._ranks_left if open_rank else self._claims_left) <= 0:
+                continue
+            self._ranks_left -= open_rank
+            self._claims_left -= not open_rank
             try:
-                settled = settle_claim(self.judge, claim, one, levels=(50,))
+                settled = settle_claim(self.judge, claim, one, levels=DIGITS if open_rank else DIGITS[:1])
             except EvaluationError:
                 continue
             self.tally.reexamined += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,8 @@ import numpy.typing as npt
 from lemmax.check.decide import CLOSE, FALSE, TRUE, compare_precisely
 from lemmax.check.readings import Readers, Sizes
 from lemmax.check.watched import Watch
+from lemmax.expr.graph import topological_order
+from lemmax.expr.nodes import Apply
 from lemmax.expr.relation import Relation
 from lemmax.statement.instances import Arrays
 from lemmax.statement.verdict import Comparison
@@ -138,15 +141,21 @@ def text_of(value: Any, digits: int) -> str:
 
 
 def agreement_of(comparison: Comparison) -> int:
-    """Return to how many digits the two sides agree."""
+    """Return to how many digits two sides agree, relative to the larger of them and 1."""
     import mpmath
 
+    most = comparison.digits // 2 - 5
     with mpmath.workdps(comparison.digits):
         lhs, rhs = mpmath.mpf(comparison.lhs), mpmath.mpf(comparison.rhs)
-        largest, gap = max(abs(lhs), abs(rhs)), abs(lhs - rhs)
-        if gap <= largest * mpmath.mpf(10) ** (5 - comparison.digits // 2):
-            return comparison.digits // 2 - 5
-        return int(mpmath.floor(-mpmath.log10(gap / largest)))
+        gap = abs(lhs - rhs) / max(abs(lhs), abs(rhs), mpmath.mpf(1))
+        return min(most, int(mpmath.floor(-mpmath.log10(gap)))) if gap else most
+
+
+@cache
+def counts_ranks(claim: Relation) -> bool:
+    """Does a rank enter the relation?  Then float64 leaves open what a deficient rank decides."""
+    nodes = topological_order(claim.lhs, claim.rhs)
+    return any(isinstance(node, Apply) and node.function == "rank" for node in nodes)
 
 
 def hypothesis_state(relation: Relation, settled: Settled) -> int:

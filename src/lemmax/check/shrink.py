@@ -12,6 +12,7 @@ from lemmax.check.recipe import Recipe
 from lemmax.check.strategies import blocks
 
 SHRINK_CALLS = 250  # blocks examined while shrinking one failure
+BLOCKS_AT_ONCE = 12  # drawn before the first of them is looked at
 SMALLER_EXAMPLES = 40  # blocks tried on smaller sizes
 
 
@@ -55,10 +56,11 @@ def run_blocks(
 
 
 def draw_blocks(plan: DrawPlan, count: int, seed: int) -> Iterator[tuple[Recipe, ...]]:
-    """Return blocks drawn by Hypothesis, without examining them."""
-    found: list[tuple[Recipe, ...]] = []
-    run_blocks(plan, count, seed, found.append, shrink=False)
-    return iter(found)
+    """Yield blocks drawn by Hypothesis, a few at a time, without examining them."""
+    for part in range(0, count, BLOCKS_AT_ONCE):
+        found: list[tuple[Recipe, ...]] = []
+        run_blocks(plan, min(BLOCKS_AT_ONCE, count - part), seed + part, found.append, shrink=False)
+        yield from found
 
 
 class Shrinker:

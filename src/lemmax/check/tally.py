@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from math import isfinite
 
+from lemmax.check.confirm import is_open
 from lemmax.check.decide import CLOSE, FALSE, TRUE
 from lemmax.check.judge import Judged
 from lemmax.check.plan import DrawPlan
@@ -62,8 +63,8 @@ class Tally:
         for claim in self.theorem.claims:
             outcome = one.claims[claim]
             equality = isinstance(claim, Relation) and claim.op == "=="
-            close |= outcome.state == CLOSE and not equality
-            if outcome.state == FALSE or not isfinite(outcome.slack):
+            close |= outcome.state == CLOSE and (not equality or is_open(one, claim))
+            if outcome.state == FALSE or not isfinite(outcome.slack) or is_open(one, claim):
                 continue
             name = claim.name or (
                 "claim" if len(self.theorem.claims) == 1 else f"claim {self._number(claim)}"

@@ -2,6 +2,8 @@ r"""Entries of tensors in a body: ``A[i, k]``, ``A[0, i]``, ``A[i, i]``, ``A[i +
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -17,6 +19,7 @@ from lemmax.interpret.parts import Part, Run, Scope, alignment
 from lemmax.interpret.protocol import Condition, IntArray, Value
 
 Array: TypeAlias = npt.NDArray[Any]
+IntegerRun: TypeAlias = Callable[[Frame], IntArray]
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -78,30 +81,31 @@ def compile_entry(entry: sp.Indexed, scope: Scope) -> Part:
     return Part(indices, lambda frame: frame.arithmetic.rearrange(move, run(frame)))
 
 
-def compile_index(expr: sp.Expr, scope: Scope) -> tuple[tuple[sp.Symbol, ...], Callable[[Frame], IntArray]]:
-    """Compile an integer expression in indices and sizes to a function that fills its grid."""
+def compile_index(expr: sp.Expr, scope: Scope) -> tuple[tuple[sp.Symbol, ...], IntegerRun]:
+    """Compile an integer expression in indices and sizes to a function that fills its grid.
+
+    Raises:
+        EvaluationError: the expression is not made of sums and products of indices, sizes and integers.
+    """
     indices = scope.sort(s for s in expr.free_symbols if is_index(s))
 
-    def number(node: sp.Expr, frame: Frame) -> IntArray:
+    def compile_node(node: sp.Expr) -> IntegerRun:
         if is_index(node):
-            length = scope.ranges[node](frame.sizes)
+            length = scope.ranges[node]
             key = alignment((node,), indices)[1:]
-            grid: IntArray = frame.arange(length)[key]
-            return grid
-        if node.is_Add:
-            return sum((number(a, frame) for a in node.args), np.array(0))
-        if node.is_Mul and all(a.is_integer for a in node.args):
-            result = np.array(1)
-            for a in node.args:
-                result = result * number(a, frame)
-            return result
+            return lambda frame: np.asarray(frame.arange(length(frame.sizes))[key])
         if not any(is_index(s) for s in node.free_symbols):
-            return np.array(compile_size(node)(frame.sizes))
+            size = compile_size(node)
+            return lambda frame: np.array(size(frame.sizes))
+        if node.is_Add or (node.is_Mul and all(a.is_integer for a in node.args)):
+            parts = [compile_node(a) for a in node.args]
+            join = operator.add if node.is_Add else operator.mul
+            return lambda frame: functools.reduce(join, [part(frame) for part in parts])
         raise EvaluationError(
             f"the index {expr} cannot be computed: expected sums and products of indices, sizes and integers."
         )
 
-    return indices, lambda frame: number(expr, frame)
+    return indices, compile_node(expr)
 
 
 def _computed_entry(entry: sp.Indexed, scope: Scope) -> Part:

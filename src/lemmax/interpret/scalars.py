@@ -14,10 +14,9 @@ import numpy as np
 import sympy as sp
 
 from lemmax.errors import MissingRule
-from lemmax.expr.indices import is_index
 from lemmax.expr.tensor import TensorSymbol
 from lemmax.interpret.entries import compile_entry, compile_index, read
-from lemmax.interpret.frame import Frame, compile_size
+from lemmax.interpret.frame import Frame
 from lemmax.interpret.parts import (
     Part,
     Scope,
@@ -73,11 +72,22 @@ def _float(expr: sp.Float, scope: Scope) -> Part:
 def _symbol(expr: sp.Symbol, scope: Scope) -> Part:
     if isinstance(expr, TensorSymbol):
         return Part((), read(expr.tensor))
-    if is_index(expr):
-        _, grid = compile_index(expr, scope)
-        return Part((expr,), lambda frame: frame.arithmetic.integers(grid(frame)))
-    size = compile_size(expr)
-    return Part((), lambda frame: frame.arithmetic.integers(np.array(size(frame.sizes))))
+    return _integers(expr, scope)
+
+
+def is_integer_arithmetic(expr: sp.Basic) -> bool:
+    """Is the expression made of indices, sizes and integers by sums and products alone?"""
+    if expr.is_Symbol:
+        return not isinstance(expr, TensorSymbol)
+    return bool(
+        expr.is_Integer or ((expr.is_Add or expr.is_Mul) and all(map(is_integer_arithmetic, expr.args)))
+    )
+
+
+def _integers(expr: sp.Expr, scope: Scope) -> Part:
+    """Compile integer arithmetic, which is exact in every arithmetic."""
+    indices, grid = compile_index(expr, scope)
+    return Part(indices, lambda frame: frame.arithmetic.integers(grid(frame)))
 
 
 @compile_scalar.register(sp.Indexed)
@@ -87,11 +97,15 @@ def _indexed(expr: sp.Indexed, scope: Scope) -> Part:
 
 @compile_scalar.register(sp.Add)
 def _add(expr: sp.Add, scope: Scope) -> Part:
+    if is_integer_arithmetic(expr):
+        return _integers(expr, scope)
     return combine([compile_scalar(a, scope) for a in expr.args], scope, add)
 
 
 @compile_scalar.register(sp.Mul)
 def _mul(expr: sp.Mul, scope: Scope) -> Part:
+    if is_integer_arithmetic(expr):
+        return _integers(expr, scope)
     deltas = [a for a in expr.args if isinstance(a, sp.KroneckerDelta)]
     rest = [compile_scalar(a, scope) for a in expr.args if not isinstance(a, sp.KroneckerDelta)]
     value = combine(rest, scope, multiply) if rest else rational(sp.S.One)

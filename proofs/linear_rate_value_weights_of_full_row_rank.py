@@ -95,5 +95,6 @@ THEOREM = lx.Theorem(
         sizes={N: 2, n: 2, D: (2, 4), d: 2, v: 2, m: 2, H: 2},
         draw={theta: Draw("uniform", scale=1.75)},
         derived={Y: model.F - E},
+        mutate=(model.X, *model.weights),
     ),
 )

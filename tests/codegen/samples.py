@@ -103,7 +103,7 @@ EXPRESSIONS: dict[str, Callable[[], lx.Tensor]] = {
     "delta": lambda: lx.tensor_from(lambda i, j: A[i, j] * sp.KroneckerDelta(i, j)),
     "delta with a number": lambda: lx.tensor_from(lambda i, j: A[i, j] * sp.KroneckerDelta(i, 1)),
     "delta under a sum": lambda: lx.tensor_from(
-        lambda i: lx.index_sum(lambda j, l: A[i, j] * sp.KroneckerDelta(j, l) * B[l, i])
+        lambda i: lx.index_sum(lambda j, m: A[i, j] * sp.KroneckerDelta(j, m) * B[m, i])
     ),
     "fixed entries": lambda: lx.tensor_from(lambda i: T[i, 0, 2]),
     "triangle": lambda: lx.tensor_from(lambda i, j: sp.Piecewise((A[i, j], i >= j), (B[j, i], True))),

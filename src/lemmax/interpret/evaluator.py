@@ -102,7 +102,7 @@ class Evaluator:
                     f"the array {name} is missing: input {node.label()}. "
                     f"Needed are {', '.join(self.inputs)}; given were {', '.join(sorted(arrays)) or 'none'}."
                 )
-            given.append((node, name, as_numbers(f"array {name}", arrays[name])))
+            given.append((node, f"array {name}", as_numbers(f"array {name}", arrays[name])))
         for tensor, value in override.items():
             what = f"override of {tensor.label()}"
             plain = isinstance(value, np.ndarray | list | tuple | int | float | complex | np.generic)

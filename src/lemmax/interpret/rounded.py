@@ -38,28 +38,38 @@ def is_exact(x: Rounded) -> bool:
     return type(x.radius) is float and x.radius == 0.0
 
 
-def finish(value: Array, radius: Array | float, infinite: Any = False) -> Rounded:
+def is_singular(x: Rounded) -> Array:
+    """Where is the value infinite (a mask) or undefined by itself, and not by overflow?"""
+    finite = np.isfinite(x.value)
+    if finite.all():
+        return np.zeros((), dtype=bool)
+    return np.asarray(~finite & (np.asarray(x.radius) == 0))
+
+
+def finish(value: Array, radius: Array | float, singular: Any = False) -> Rounded:
     """Return a result after the cases that are not finite are sorted out.
 
     Args:
         value: computed value.
         radius: computed radius; NaN where it could not be computed.
-        infinite: where an operand was exactly infinite (a mask), so that an infinite value is exact.
+        singular: where an operand was infinite or undefined by itself.
 
     An infinite value is exact if an operand was infinite, else it overflowed and its radius is infinite.
-    An undefined value is kept if the operands were exact, and is 0 with an infinite radius otherwise.
+    An undefined value stays undefined if an operand made it so (radius 0, or NaN for want of a number);
+    it is undecided, 0 with an infinite radius, if overflow or a radius made it so.
     """
     if np.isfinite(value + radius).all():
         return Rounded(value, radius)
     value = np.array(value)
     radius = np.array(np.broadcast_to(radius, value.shape))
-    overflow = np.isinf(value)
-    radius[overflow] = np.where(np.broadcast_to(infinite, value.shape)[overflow], 0.0, np.inf)
+    singular = np.broadcast_to(singular, value.shape)
+    infinite = np.isinf(value)
+    radius[infinite] = np.where(singular[infinite], 0.0, np.inf)
     undefined = np.isnan(value)
     radius[np.isnan(radius) & ~undefined] = np.inf
-    open_ = undefined & ~(radius == 0)
-    value[open_] = 0.0
-    radius[open_] = np.inf
+    kept = (radius == 0) | (singular & np.isnan(radius))
+    value[undefined & ~kept] = 0.0
+    radius[undefined] = np.where(kept[undefined], 0.0, np.inf)
     return Rounded(value, radius)
 
 
@@ -67,7 +77,7 @@ def add(x: Rounded, y: Rounded) -> Rounded:
     """Return ``x + y``."""
     value = x.value + y.value
     radius = (x.radius + y.radius) + EPS * np.abs(value)
-    return finish(value, radius, np.isinf(x.value) | np.isinf(y.value))
+    return finish(value, radius, is_singular(x) | is_singular(y))
 
 
 def multiply(x: Rounded, y: Rounded) -> Rounded:
@@ -82,7 +92,7 @@ def multiply(x: Rounded, y: Rounded) -> Rounded:
     if size.min(initial=np.inf) < SUBNORMAL:
         zero = ((x.value == 0) & (np.asarray(x.radius) == 0)) | ((y.value == 0) & (np.asarray(y.radius) == 0))
         radius = radius + np.where((size < SUBNORMAL) & ~zero, SUBNORMAL, 0.0)
-    return finish(value, radius, np.isinf(x.value) | np.isinf(y.value))
+    return finish(value, radius, is_singular(x) | is_singular(y))
 
 
 def divide(x: Rounded, y: Rounded) -> Rounded:
@@ -96,7 +106,7 @@ def divide(x: Rounded, y: Rounded) -> Rounded:
         radius = radius + np.where((size < SUBNORMAL) & ~zero & np.isfinite(y.value), SUBNORMAL, 0.0)
     pole = (y.value == 0) & (np.asarray(y.radius) == 0)
     radius = np.where(pole, 0.0, radius)
-    return finish(value, radius, np.isinf(x.value) | np.isinf(y.value) | pole)
+    return finish(value, radius, is_singular(x) | is_singular(y) | pole)
 
 
 def power(x: Rounded, p: Rounded) -> Rounded:
@@ -116,4 +126,4 @@ def power(x: Rounded, p: Rounded) -> Rounded:
     radius = radius + np.where((size < SUBNORMAL) & (x.value != 0), SUBNORMAL, 0.0)
     open_ = (x.value < 0) & (x.value + x.radius >= 0)  # the exact base may lie in the domain
     radius = np.where(open_, np.inf, np.where(x.value + x.radius < 0, 0.0, radius))
-    return finish(value, radius, np.isinf(x.value) | ((x.value == 0) & (np.asarray(x.radius) == 0)))
+    return finish(value, radius, is_singular(x) | ((x.value == 0) & (np.asarray(x.radius) == 0)))

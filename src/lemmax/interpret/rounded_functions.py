@@ -12,7 +12,16 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from lemmax.interpret import floating
-from lemmax.interpret.rounded import EPS, FUNCTION_ULPS, SMALLEST, SUBNORMAL, Array, Rounded, finish
+from lemmax.interpret.rounded import (
+    EPS,
+    FUNCTION_ULPS,
+    SMALLEST,
+    SUBNORMAL,
+    Array,
+    Rounded,
+    finish,
+    is_singular,
+)
 
 Bound: TypeAlias = Callable[[Array, Array, Array], Array]
 """Of the argument, its radius and the value: how far the exact value may be from the value."""
@@ -42,14 +51,14 @@ def apply(function: Function, x: Rounded) -> Rounded:
     size = np.abs(value)
     change = np.where(radius == 0, 0.0, function.change(at, radius + np.abs(x.value - at), value))
     bound = change + FUNCTION_ULPS * EPS * size
-    infinite = np.isinf(x.value)
-    bound = np.where(infinite, 0.0, bound)
-    tiny = (size < SUBNORMAL) & (x.value != 0) & ~infinite
+    singular = is_singular(x)
+    bound = np.where(singular, 0.0, bound)
+    tiny = (size < SUBNORMAL) & (x.value != 0) & ~singular
     bound = bound + np.where(tiny, SUBNORMAL, 0.0)
     outside = (x.value - radius > function.high) | (x.value + radius < function.low)
     value = np.where(outside, np.nan, value)
     pole = (radius == 0) & np.isinf(value)
-    return finish(value, np.where(outside | pole, 0.0, bound), infinite | pole)
+    return finish(value, np.where(outside | pole, 0.0, bound), singular | pole)
 
 
 def _near(x: Array, r: Array) -> Array:

@@ -5,7 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from lemmax.interpret.arrays import joined, unjoined
-from lemmax.interpret.rounded import EPS, FUNCTION_ULPS, SUBNORMAL, Array, Rounded, finish, multiply
+from lemmax.interpret.rounded import (
+    EPS,
+    FUNCTION_ULPS,
+    SUBNORMAL,
+    Array,
+    Rounded,
+    finish,
+    is_singular,
+    multiply,
+)
 
 
 def _weights(x: Rounded, axes: tuple[int, ...]) -> tuple[Array, Array, Array, Array]:
@@ -73,7 +82,7 @@ def logsumexp(x: Rounded, axes: tuple[int, ...]) -> Rounded:
         sharp = np.where(overall < 1, -np.log1p(-np.minimum(overall, 1.0)), np.inf)
     coarse = np.max(change, axis=axes, keepdims=True) + (count + 2) * EPS
     radius = np.minimum(sharp, coarse) + FUNCTION_ULPS * EPS * (np.abs(np.log(total)) + np.abs(value))
-    return finish(value, radius, np.isinf(top))
+    return finish(value, radius, np.isinf(top) | np.isnan(top))
 
 
 def extreme(x: Rounded, axes: tuple[int, ...], sign: int) -> Rounded:
@@ -83,9 +92,7 @@ def extreme(x: Rounded, axes: tuple[int, ...], sign: int) -> Rounded:
     sure = np.max(value - radius, axis=-1, keepdims=True)
     candidates = value + radius >= sure
     widest = np.max(np.where(candidates, radius, 0.0), axis=-1)
-    return finish(
-        (sign * np.max(value, axis=-1)).reshape(keep), widest.reshape(keep), np.isinf(x.value).any()
-    )
+    return finish((sign * np.max(value, axis=-1)).reshape(keep), widest.reshape(keep), np.any(is_singular(x)))
 
 
 def extreme_mask(x: Rounded, axes: tuple[int, ...], sign: int) -> Rounded:

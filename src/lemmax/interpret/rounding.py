@@ -22,6 +22,7 @@ from lemmax.interpret.rounded import (
     divide,
     finish,
     is_exact,
+    is_singular,
     multiply,
     power,
 )
@@ -52,7 +53,7 @@ class RoundingArithmetic:
         value = FLOAT.array(numbers)
         if numbers.dtype in (np.float64, np.float32, np.float16):
             return Rounded(value, 0.0)
-        if numbers.dtype.kind in "iu" and np.abs(value).max(initial=0.0) <= 2.0**53:
+        if numbers.dtype.kind in "iu" and np.abs(value).max(initial=0.0) < 2.0**53:
             return Rounded(value, 0.0)
         return Rounded(value, np.where(np.isinf(value), 0.0, np.abs(value) * EPS))
 
@@ -169,8 +170,7 @@ class RoundingArithmetic:
         if radius.min(initial=np.inf) < SUBNORMAL and len(xs) == 2:
             touched = [((x.value != 0) | (np.asarray(x.radius) > 0)).astype(float) for x in xs]
             radius = radius + np.minimum(FLOAT.contract(subscripts, touched, count), 1e10) * SUBNORMAL * EPS
-        infinite = any(np.isinf(s).any() for s in sizes)
-        return finish(value, radius * (1 + 2.0**-30), infinite)
+        return finish(value, radius * (1 + 2.0**-30), any(is_singular(x).any() for x in xs))
 
     # -- along axes, matrices --------------------------------------------------------------------------
     softmax = staticmethod(rounded_reductions.softmax)

@@ -20,7 +20,7 @@ class Axis(NamedTuple):
     length: int
 
 
-LARGEST = 100_000  # how far a size is looked for when it does not enter linearly
+SEARCHED = 1000  # how far at least a size is looked for when it does not enter linearly
 
 
 def solve_sizes(axes: Sequence[Axis], given: Mapping[sp.Symbol, int]) -> dict[sp.Symbol, int]:
@@ -87,7 +87,7 @@ def _solve(axis: Axis, symbol: sp.Symbol, known: Mapping[sp.Symbol, int]) -> int
     else:
         compute = compile_size(size)
         fits: list[int] = []
-        for n in range(1, min(axis.length + 1, LARGEST) + 1):
+        for n in range(1, max(axis.length + 1, SEARCHED) + 1):
             try:
                 if compute({symbol: n}) == axis.length:
                     fits.append(n)

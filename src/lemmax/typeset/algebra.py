@@ -102,6 +102,11 @@ def diagonal(x: Node) -> Node:
     return make("diagonal", (fewest_transposes(x, transpose(x)),), (), (x.shape[0], ONE))
 
 
+def base_and_exponent(x: Node) -> tuple[Node, sp.Expr]:
+    """Return a node as an entrywise power."""
+    return (x.args[0], x.data[0]) if x.op == "power" else (x, ONE)
+
+
 def power(x: Node, exponent: sp.Expr) -> Node:
     """Return the entrywise power."""
     exponent = sp.sympify(exponent)
@@ -113,10 +118,16 @@ def power(x: Node, exponent: sp.Expr) -> Node:
         return number(x.data[0] ** exponent) if x.op == "number" else x
     if x.op == "transpose":
         return transpose(power(x.args[0], exponent))
+    if x.op == "scale" and all(_norm_power(a) for a in x.args):
+        return scale([power(a, exponent) for a in x.args], UNIT)  # roots of products of norms
     if x.op == "power" and (exponent.is_Integer or x.args[0].op == "norm"):
         # (x^a)^b is x^(ab) for integer b, and for a norm, which is not negative
         return power(x.args[0], x.data[0] * exponent)
     return make("power", (x,), (exponent,), x.shape)
+
+
+def _norm_power(x: Node) -> bool:
+    return x.op == "norm" or (x.op == "power" and x.args[0].op == "norm")
 
 
 def outer_ones(rows: Size, columns: Size) -> Node:
@@ -147,7 +158,7 @@ def chain(x: Node) -> tuple[Node, ...]:
 def product(*xs: Node) -> Node:
     """Return the matrix product; identities vanish, diagonal matrices act on their neighbours."""
     out: list[Node] = []
-    for x in (factor for x in xs for factor in chain(x)):
+    for x in [factor for factors in map(chain, xs) for factor in factors]:
         if x.op == "eye" or x == UNIT:
             continue
         while out:
@@ -231,7 +242,7 @@ def trace(x: Node) -> Node:
         half = len(factors) // 2
         squares = [f[:half] for f in turned if chain(transpose(product(*f[:half]))) == f[half:]]
         if squares:
-            return power(min((norm(product(*s)) for s in squares), key=lambda x: (transposes(x), x.key)), sp.Integer(2))
+            return power(fewest_transposes(*[norm(product(*s)) for s in squares]), sp.Integer(2))
     forms = [product(*f) for f in turned]
     best = min(forms, key=lambda y: (transposes(y), chain(y)[0].op != "transpose", y.key))
     return make("trace", (best,), (), (ONE, ONE))
@@ -255,18 +266,27 @@ def quadratic(x: Node) -> Node:
     if not is_scalar(x) or x.op != "product":
         return x
     factors = chain(x)
-    if len(factors) % 2 == 0:
-        half = len(factors) // 2
-        left, right = product(*factors[:half]), product(*factors[half:])
-        if transpose(left) == right and is_column(right):
-            return power(norm(right), sp.Integer(2))
+    for at in range(1, len(factors)):
+        left, right = transpose(product(*factors[:at])), product(*factors[at:])
+        if not is_column(left) or left.op == "ones" or right.op == "ones":
+            continue
+        (base, e), (other, f) = map(base_and_exponent, (left, right))
+        if base == other and e == f == 1:
+            return power(norm(base), sp.Integer(2))
+        if base == other:
+            return product(transpose(ones(base.shape[0])), power(base, e + f))
     return fewest_transposes_of_scalar(x)
 
 
 def fewest_transposes_of_scalar(x: Node) -> Node:
     r"""Return :math:`u^\top A v` or its equal :math:`v^\top A^\top u`, whichever is shorter."""
     back = product(*[transpose(f) for f in reversed(chain(x))])
-    return min((x, back), key=lambda y: (transposes(y), y.args[0].op == "transpose" and y.args[0].args[0].op != "atom", y.key))
+
+    def rank(y: Node) -> tuple[int, bool, str]:
+        first = y.args[0].args[0] if y.args[0].op == "transpose" else y.args[0]
+        return transposes(y), first.op not in ("atom", "ones"), y.key
+
+    return min((x, back), key=rank)
 
 
 # -- sums --------------------------------------------------------------------------------------
@@ -278,11 +298,11 @@ def scale(scalars: Iterable[Node], x: Node) -> Node:
     if is_scalar(x) and x.op != "sum":
         scalars, x = [*scalars, x], UNIT
     exponents: dict[Node, sp.Expr] = {}
-    for s in scalars:
-        base, e = (s.args[0], s.data[0]) if s.op == "power" else (s, ONE)
+    for base, e in map(base_and_exponent, scalars):
         if base != UNIT:
             exponents[base] = exponents.get(base, sp.S.Zero) + e
-    found = sorted((power(b, e) for b, e in exponents.items() if e != 0), key=lambda s: (s.op == "linear", s.weight, s.key))
+    found = [power(b, e) for b, e in exponents.items() if e != 0]
+    found.sort(key=lambda s: (s.op == "linear", s.weight, s.key))
     if x == UNIT and found:
         *found, x = found
     return make("scale", (*found, x), (), x.shape) if found else x
@@ -310,3 +330,17 @@ def family_sum(x: Node, ranges: tuple[tuple[sp.Symbol, Size], ...]) -> Node:
     if x.op == "sum":
         return make("sum", x.args, (*ranges, *x.data), x.shape)
     return make("sum", (x,), ranges, x.shape)
+
+
+def bare(x: Node) -> tuple[sp.Expr, list[Node], Node]:
+    """Return coefficient, scalar factors and the rest of a node."""
+    if x.op == "linear" and len(x.args) == 1:
+        c, scalars, rest = bare(x.args[0])
+        return x.data[0] * c, scalars, rest
+    if x.op == "scale":
+        return ONE, list(x.args[:-1]), x.args[-1]
+    if x.op == "transpose" and x.args[0].op in ("linear", "scale"):
+        c, scalars, rest = bare(x.args[0])
+        if rest != x.args[0]:
+            return c, scalars, transpose(rest)
+    return ONE, [], x

@@ -16,9 +16,21 @@ import sympy as sp
 from lemmax.errors import MissingRule
 from lemmax.expr.nodes import Apply
 from lemmax.expr.sizes import is_one
-from lemmax.typeset.algebra import entrywise, hadamard, linear, ones, power, product, quadratic, transpose
-from lemmax.typeset.binding import blocks, canonical_sum, reduction
-from lemmax.typeset.graph import Stuck, diag
+from lemmax.typeset.algebra import (
+    bare,
+    diag,
+    entrywise,
+    hadamard,
+    linear,
+    ones,
+    power,
+    product,
+    quadratic,
+    scale,
+    transpose,
+)
+from lemmax.typeset.binding import bind, blocks, canonical_sum, reduction
+from lemmax.typeset.graph import Stuck
 from lemmax.typeset.node import ONE, Node, is_column, make
 
 if TYPE_CHECKING:
@@ -34,10 +46,12 @@ class Row:
     Attributes:
         through: ``(node, slot) -> {operand axis: result axis}``, the axes that go through.
         read: ``(reader, node, slots) -> tree``.
+        one_per_matrix: the function has one number per matrix, so that all axes are subscripts.
     """
 
     through: Callable[[Apply, int], dict[int, int]]
     read: Callable[[Reader, Apply, Slots], Node]
+    one_per_matrix: bool = False
 
 
 def read(reader: Reader, t: Apply, slots: Slots) -> Node:
@@ -64,7 +78,8 @@ def row_of(t: Apply) -> Row:
 
     if t.function not in TABLE:
         raise MissingRule(
-            f"the function {t.function!r} cannot be typeset: add a row to the table in lemmax/typeset/functions.py."
+            f"the function {t.function!r} cannot be typeset: "
+            "add a row to the table in lemmax/typeset/functions.py."
         )
     return TABLE[t.function]
 
@@ -76,15 +91,9 @@ def family_axes(reader: Reader, t: Apply) -> frozenset[int]:
     for slot, operand in enumerate(t.operands):
         through = row.through(t, slot)
         found |= {through[a] for a in reader.family_axes(operand) if a in through}
-    if t.function in WHOLE_MATRIX:
+    if row.one_per_matrix:
         found |= set(range(t.ndim))
     return frozenset(found)
-
-
-WHOLE_MATRIX = frozenset(
-    "rank sigma sigma_min spectral_norm nuclear_norm cond lambda_min lambda_max det logdet hull_distance".split()
-)
-"""Functions with one number per matrix: all their axes are subscripts."""
 
 
 # -- functions along an axis -------------------------------------------------------------------
@@ -98,7 +107,7 @@ def axes_of(t: Apply) -> tuple[int, ...]:
     params = dict(t.params)
     axes = params["axes"] if "axes" in params else (params["axis"],)
     assert isinstance(axes, tuple)
-    return tuple(int(a) for a in axes)  # type: ignore[arg-type]
+    return tuple(int(a) for a in axes)
 
 
 def along_rows(t: Apply, slots: Slots, xs: list[Node], apply: Callable[..., Node]) -> Node:
@@ -110,7 +119,7 @@ def along_rows(t: Apply, slots: Slots, xs: list[Node], apply: Callable[..., Node
 
 
 def read_softmax(reader: Reader, t: Apply, slots: Slots) -> Node:
-    """Return softmax of a vector or of the rows of a matrix; at a fixed place the quotient of exponentials."""
+    """Return softmax of a vector or of rows; at a fixed place the quotient of exponentials."""
     (axis,) = axes_of(t)
     if slots[axis] is None:
         x = reader.slice(t.operands[0], slots)
@@ -123,7 +132,7 @@ def read_softmax(reader: Reader, t: Apply, slots: Slots) -> Node:
 
 
 def read_softmax_pullback(reader: Reader, t: Apply, slots: Slots) -> Node:
-    r"""Return :math:`S \odot G - \mathrm{Diag}((S \odot G) 1) S`, for a vector :math:`s \odot g - (s^\top g) s`."""
+    r"""Return :math:`S \odot G - \mathrm{Diag}((S \odot G) 1) S`, or :math:`s \odot g - (s^\top g) s`."""
     (axis,) = axes_of(t)
     s, g = (reader.slice(x, slots) for x in t.operands)
     if slots[axis] is None:
@@ -136,7 +145,10 @@ def read_softmax_pullback(reader: Reader, t: Apply, slots: Slots) -> Node:
 
 
 def pullback_of_rows(s: Node, g: Node) -> Node:
-    """Return the softmax Jacobian at ``s`` applied to ``g``, for columns or row by row."""
+    """Return the softmax Jacobian at ``s`` applied to ``g``, for a column or row by row."""
+    c, scalars, g = bare(g)  # it is linear in g
+    if c != 1 or scalars:
+        return linear([(c, scale(scalars, pullback_of_rows(s, g)))], s.shape)
     weighted = hadamard(s, g)
     if is_column(s):
         mean = quadratic(product(transpose(s), g))
@@ -160,8 +172,6 @@ def read_argument_mask(reader: Reader, t: Apply, slots: Slots) -> Node:
     others = {p: reader.symbols.fresh(t.shape[p]) for p in axes if not is_one(t.shape[p])}
     body = reader.slice(t.operands[0], tuple(others.get(p, at) for p, at in enumerate(slots)))
     at = tuple(slots[p] for p in others)
-    from lemmax.typeset.binding import bind
-
     return bind(
         body,
         tuple(others.values()),
@@ -179,15 +189,15 @@ def result_axes(t: Apply) -> dict[int, int]:
 
 
 def read_reduction(reader: Reader, t: Apply, slots: Slots) -> Node:
-    """Return a reduction: of all entries of a slice as a function, else over an index that becomes a subscript."""
+    """Return a reduction: of all entries of a slice a function, else one over subscripts."""
     (x,) = t.operands
     axes = axes_of(t)
     to_result = result_axes(t)
     if t.param("keepdims") and any(slots[a] is None for a in axes):
         raise Stuck("a kept axis of size 1")  # readers fix axes of size 1
     inner: list[sp.Expr | None] = [slots[to_result[p]] if p in to_result else None for p in range(x.ndim)]
-    subscripts = reader.family_axes(x)
-    if all(at is not None for at in slots) and len(axes) <= 2 and not subscripts.intersection(axes) and not reader.by_entries:
+    whole = all(at is not None for at in slots) and len(axes) <= 2 and not reader.by_entries
+    if whole and not reader.family_axes(x).intersection(axes):
         return make("call", (reader.slice(x, tuple(inner)),), (t.function,), (ONE, ONE))
     over = {p: reader.symbols.fresh(x.shape[p]) for p in axes if not is_one(x.shape[p])}
     body = reader.slice(x, tuple(over.get(p, sp.S.Zero if p in axes else at) for p, at in enumerate(inner)))
@@ -237,6 +247,4 @@ def read_hull_distance(reader: Reader, t: Apply, slots: Slots) -> Node:
     h = reader.symbols.fresh(points.shape[-3])
     hull = reader.slice(points, (*slots, h, None, None))
     y = reader.slice(target, (*slots, None))
-    from lemmax.typeset.binding import bind
-
     return bind(hull, (h,), reader.symbols, lambda x, b: make("hull", (y, x), ("hull", *b), (ONE, ONE)))

@@ -27,7 +27,7 @@ def bind(
     wrap: Callable[[Node, tuple[Binder, ...]], Node],
     fixed_order: bool = False,
 ) -> Node:
-    """Return ``wrap(body, binders)`` under canonical names, in the order of binders with the smallest text."""
+    """Return ``wrap(body, binders)`` under canonical names, binders in the order with the smallest text."""
     best: Node | None = None
     orders = iter([indices]) if fixed_order else itertools.islice(_orders(indices, symbols), _MOST_ORDERS)
     for order in orders:
@@ -40,7 +40,9 @@ def bind(
     return best
 
 
-def _canonical_names(order: tuple[sp.Symbol, ...], body: Node, symbols: Symbols) -> dict[sp.Symbol, sp.Symbol]:
+def _canonical_names(
+    order: tuple[sp.Symbol, ...], body: Node, symbols: Symbols
+) -> dict[sp.Symbol, sp.Symbol]:
     taken = set(body.indices - set(order))
     swap: dict[sp.Symbol, sp.Symbol] = {}
     for i in order:
@@ -82,9 +84,7 @@ def blocks(body: Node, row: sp.Symbol | None, column: sp.Symbol | None, symbols:
     def wrap(x: Node, binders: tuple[Binder, ...]) -> Node:
         left = iter(binders)
         pair = tuple(next(left) if i is not None else None for i in (row, column))
-        rows, columns = (
-            s if b is None else sp.expand(s * b[1]) if s != 1 else b[1] for s, b in zip(x.shape, pair, strict=True)
-        )
-        return make("blocks", (x,), pair, (rows, columns))
+        shape = [s if b is None else sp.expand(s * b[1]) for s, b in zip(x.shape, pair, strict=True)]
+        return make("blocks", (x,), pair, (shape[0], shape[1]))
 
     return bind(body, opened, symbols, wrap, fixed_order=True)

@@ -9,6 +9,7 @@ one that is cheapest to read, shared parts counted once, is kept.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from dataclasses import dataclass
 
@@ -16,10 +17,10 @@ import sympy as sp
 
 from lemmax.calculus.terms import entry_tensor
 from lemmax.expr.sizes import Size
-from lemmax.typeset.algebra import UNIT, linear, scale, transpose
+from lemmax.typeset.algebra import UNIT, bare, linear, scale
 from lemmax.typeset.binding import blocks, canonical_sum
 from lemmax.typeset.cost import cost
-from lemmax.typeset.factoring import Item, combine
+from lemmax.typeset.factoring import Item, Style, combine
 from lemmax.typeset.factors import Families, Reader, place
 from lemmax.typeset.graph import IndexGraph, Stuck
 from lemmax.typeset.node import ONE, Node
@@ -27,6 +28,7 @@ from lemmax.typeset.terms import Product, Symbols, entries_in
 
 _MOST_OPENED = 2  # more than two explicit sums are no longer searched for: the term goes into indices
 _OPENED = 1.5  # cost of a subscript that another reading would do without
+_OPENED_TERMINAL = 0.5  # cost of opening a row or column of the result: a bracket, if anything
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,33 +107,22 @@ def read_product(
     return Reading(coefficient, graph.result(row, column), tuple(scalars), summed, opened, terminals)
 
 
-def bare(x: Node) -> tuple[sp.Expr, list[Node], Node]:
-    """Return coefficient, scalar factors and the rest of a node."""
-    if x.op == "linear" and len(x.args) == 1:
-        c, scalars, rest = bare(x.args[0])
-        return x.data[0] * c, scalars, rest
-    if x.op == "scale":
-        return ONE, list(x.args[:-1]), x.args[-1]
-    if x.op == "transpose" and x.args[0].op in ("linear", "scale"):
-        c, scalars, rest = bare(x.args[0])
-        if rest != x.args[0]:
-            return c, scalars, transpose(rest)
-    return ONE, [], x
-
-
 def readings(reader: Reader, p: Product, task: Task, families: Families, loops: bool) -> list[Reading]:
-    """Return the readings with as few opened indices as possible, at most ``_MOST_OPENED``; maybe none."""
+    """Return the readings with as few opened indices as possible, at most ``_MOST_OPENED``; maybe none.
+
+    If an index must be opened, opening all terminals (entries in a bracket) is a reading as well.
+    """
     candidates = [i for i in (*p.bound, *task.terminals) if i not in families]
+    entries = tuple(i for i in task.terminals if i not in families)
+    found: dict[tuple[sp.Symbol, ...], Reading] = {}
     for count in range(min(_MOST_OPENED, len(candidates)) + 1):
-        found = []
-        for opened in itertools.combinations(candidates, count):
-            try:
-                found.append(read_product(reader, p, task, families, opened, loops))
-            except Stuck:
-                continue
+        for opened in itertools.chain(itertools.combinations(candidates, count), [entries] if count else []):
+            if opened not in found:
+                with contextlib.suppress(Stuck):
+                    found[opened] = read_product(reader, p, task, families, opened, loops)
         if found:
-            return found
-    return []
+            break
+    return list(found.values())
 
 
 def in_indices(reader: Reader, p: Product, task: Task, families: Families) -> Reading:
@@ -165,7 +156,7 @@ def item_of(r: Reading, symbols: Symbols) -> Item:
     return r.coefficient, scale([x for x in outside if x != UNIT], main)
 
 
-def assemble(chosen: list[Reading], task: Task, symbols: Symbols, positive: bool) -> Node:
+def assemble(chosen: list[Reading], task: Task, symbols: Symbols, style: Style) -> Node:
     """Return the sum of readings; those with the same opened terminals share one bracket."""
     groups: dict[tuple[sp.Symbol, ...], list[Item]] = {}
     for r in chosen:
@@ -173,12 +164,14 @@ def assemble(chosen: list[Reading], task: Task, symbols: Symbols, positive: bool
     parts: list[Item] = []
     for opened, items in groups.items():
         shape = _shape(task, opened, symbols)
-        c, x = combine(items, shape, positive)
+        c, x = combine(items, shape, style)
         if x is None:
             continue
-        parts.append((sp.S.One, bracket(linear([(c, x)], shape), task, opened, symbols)) if opened else (c, x))
+        if opened:
+            c, x = sp.S.One, bracket(linear([(c, x)], shape), task, opened, symbols)
+        parts.append((c, x))
     whole = _shape(task, (), symbols)
-    c, x = combine(parts, whole, positive)
+    c, x = combine(parts, whole, style)
     return linear([(c, x)], whole) if x is not None else linear([], whole)
 
 
@@ -189,11 +182,14 @@ def _shape(task: Task, opened: tuple[sp.Symbol, ...], symbols: Symbols) -> tuple
 
 def bracket(body: Node, task: Task, opened: tuple[sp.Symbol, ...], symbols: Symbols) -> Node:
     """Return the matrix whose rows, columns or entries are ``body`` at the opened indices."""
-    return blocks(body, *(i if i in opened else None for i in (task.row, task.column)), symbols=symbols)
+    row, column = (i if i in opened else None for i in (task.row, task.column))
+    return blocks(body, row, column, symbols)
 
 
 # -- the joint choice --------------------------------------------------------------------------
-def choose(reader: Reader, alternatives: list[list[list[Product]]], task: Task, families: list[list[Families]]) -> Node:
+def choose(
+    reader: Reader, alternatives: list[list[list[Product]]], task: Task, families: list[list[Families]]
+) -> Node:
     """Return the cheapest node for a sum.
 
     Args:
@@ -205,18 +201,13 @@ def choose(reader: Reader, alternatives: list[list[list[Product]]], task: Task, 
     best: tuple[tuple[float, int, str], Node] | None = None
     seen: set[str] = set()
     for loops in (False, True):
-        bundles = [
-            _bundles(reader, forms, task, fams, loops) for forms, fams in zip(alternatives, families, strict=True)
-        ]
-        roles = sorted({role for options in bundles for option in options for role in option.roles}) or [("", 0)]
-        for role in roles:
-            chosen = [
-                r
-                for options in bundles
-                for r in min(options, key=lambda o: (o.opened > 0 and role not in o.roles, o.cost, o.text)).readings
-            ]
-            for positive in (True, False):
-                node = assemble(chosen, task, reader.symbols, positive)
+        pairs = zip(alternatives, families, strict=True)
+        bundles = [_bundles(reader, forms, task, fams, loops) for forms, fams in pairs]
+        roles = {role for options in bundles for option in options for role in option.roles}
+        for role in sorted(roles) or [("", 0)]:
+            chosen = [r for options in bundles for r in _with_role(options, role).readings]
+            for style in itertools.starmap(Style, itertools.product((True, False), repeat=2)):
+                node = assemble(chosen, task, reader.symbols, style)
                 if node.key in seen:
                     continue
                 seen.add(node.key)
@@ -246,6 +237,10 @@ class Bundle:
     text: str
 
 
+def _with_role(options: list[Bundle], role: tuple[str, int]) -> Bundle:
+    return min(options, key=lambda o: (o.opened > 0 and role not in o.roles, o.cost, o.text))
+
+
 def _bundles(
     reader: Reader, forms: list[list[Product]], task: Task, families: list[Families], loops: bool
 ) -> list[Bundle]:
@@ -268,8 +263,10 @@ def _cost_of(r: Reading) -> tuple[int, float, str]:
 
 
 def _bundle(rs: list[Reading], products: list[Product], reader: Reader) -> Bundle:
-    roles = frozenset(role for r, p in zip(rs, products, strict=True) for i in r.opened for role in roles_of(p, i))
-    whole = sum(cost(r.matrix, *r.scalars) + _OPENED * len(r.opened) for r in rs)
+    pairs = zip(rs, products, strict=True)
+    roles = frozenset(role for r, p in pairs for i in r.opened for role in roles_of(p, i))
+    whole = sum(cost(r.matrix, *r.scalars) for r in rs)
+    whole += sum(_OPENED_TERMINAL if i in r.terminals else _OPENED for r in rs for i in r.opened)
     return Bundle(tuple(rs), roles, max(len(r.opened) for r in rs), whole, "|".join(r.matrix.key for r in rs))
 
 

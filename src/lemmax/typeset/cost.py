@@ -7,7 +7,8 @@ made by looking at formulas; nothing but the choice among *equal* forms depends 
 
 from __future__ import annotations
 
-from lemmax.typeset.node import Node
+from lemmax.typeset.algebra import outer_ones
+from lemmax.typeset.node import Node, is_scalar
 
 _EXTRA: dict[str, float] = {
     "transpose": 0.2,
@@ -16,13 +17,16 @@ _EXTRA: dict[str, float] = {
     "inner": 0.2,
     "trace": 0.3,
     "sum": 1.0,
-    "blocks": 4.0,
+    "blocks": 2.0,
     "pick": 3.0,
     "unit": 3.0,
     "delta": 2.0,
     "cases": 2.0,
     "atom": 0.0,
 }
+
+_LENGTH = 0.3
+"""Cost of a node each time it is printed, on top of what it costs the first time."""
 
 
 def cost(*nodes: Node) -> float:
@@ -35,13 +39,19 @@ def cost(*nodes: Node) -> float:
         if x.key in seen:
             continue
         seen.add(x.key)
+        if x.op == "product" and x == outer_ones(*x.shape):
+            total += 1  # the matrix of ones is one sign
+            continue
         todo.extend(x.args)
         total += 1 + _EXTRA.get(x.op, 0.0)
+        if x.op == "blocks" and not is_scalar(x.args[0]) and None in x.data:
+            total += 8.0  # rows or columns one by one: the last resort
         if x.op == "atom":
-            kept = sum(1 for s in x.data[1] if s is None)
-            total += 0.5 * max(0, min(2, x.data[0].ndim) - kept)  # rows and entries carry more subscripts
+            core = x.data[1][-2:]
+            total += 0.3 * sum(1 for s in core if s is not None)  # rows, entries: more subscripts
+            total += 2.0 * (len(core) == 2 and core[0] is None and core[1] is not None)  # a column
         if x.op == "linear":
             total += 0.3 * sum(1 for c in x.data if c not in (1, -1)) + 0.05 * sum(
                 1 for c in x.data if c.could_extract_minus_sign()
             )
-    return total
+    return total + _LENGTH * sum(x.weight for x in nodes)

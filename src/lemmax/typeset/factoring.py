@@ -21,6 +21,7 @@ from lemmax.typeset.algebra import (
     family_sum,
     hadamard,
     linear,
+    outer_ones,
     power,
     product,
     scale,
@@ -31,6 +32,19 @@ from lemmax.typeset.node import ONE, Node, is_scalar, make, text_of
 
 Item = tuple[sp.Expr, Node]
 """A coefficient and what it multiplies."""
+
+
+class Style(NamedTuple):
+    """How a sum is written, where several ways are equal.
+
+    Attributes:
+        positive: choose the sign of a bracket so that its first summand with a plus sign comes
+            first; else its smallest summand is positive, which lets equal brackets meet.
+        bare: let a whole summand be an entrywise factor, so that p - p * p is p * (1 - p).
+    """
+
+    positive: bool = True
+    bare: bool = False
 
 
 class Handle(NamedTuple):
@@ -55,14 +69,14 @@ _AROUND: dict[str, Callable[[Node], Node]] = {
 }
 
 
-def handles(x: Node) -> list[Handle]:
+def handles(x: Node, style: Style) -> list[Handle]:
     """Return the handles of a node."""
     factors = chain(x)
     found = [Handle("left", factors[0]), Handle("right", factors[-1])] if not _is_plain_ones(x) else []
     if x.op == "hadamard":
         found += [Handle("entrywise", _base(a)) for a in x.args]
-    if x.op == "power" and not is_scalar(x) and _is_repeated(x):
-        found.append(Handle("entrywise", x.args[0]))
+    elif (style.bare or x.op == "power") and not is_scalar(x) and not _is_plain_ones(x):
+        found.append(Handle("entrywise", _base(x)))  # p - p * p is p * (1 - p)
     if x.op in _AROUND:
         found.append(Handle("around", (x.op, x.args[0].shape)))
     if x.op == "inner":
@@ -84,7 +98,9 @@ def _base(x: Node) -> Node:
 
 def _is_plain_ones(x: Node) -> bool:
     """Constants are no factors to pull out: ``a + 1`` stays so."""
-    return all(f.op in ("ones", "number") or (f.op == "transpose" and f.args[0].op == "ones") for f in chain(x))
+    return all(
+        f.op in ("ones", "number") or (f.op == "transpose" and f.args[0].op == "ones") for f in chain(x)
+    )
 
 
 def strip(x: Node, handle: Handle) -> Node:
@@ -101,6 +117,8 @@ def strip(x: Node, handle: Handle) -> Node:
     if handle.kind == "inner":
         return x.args[1] if x.args[0] == handle.part else x.args[0]
     if handle.kind == "entrywise":
+        if x == handle.part:
+            return outer_ones(*x.shape)
         rest = list(x.args) if x.op == "hadamard" else [x]
         position = next(p for p, a in enumerate(rest) if _base(a) == handle.part)
         whole = rest.pop(position)
@@ -130,29 +148,30 @@ def join(handle: Handle, body: Node) -> Node:
     return _AROUND[part[0]](body)
 
 
-def combine(items: list[Item], shape: tuple[Size, Size], positive: bool = True) -> tuple[sp.Expr, Node | None]:
+def combine(items: list[Item], shape: tuple[Size, Size], style: Style) -> tuple[sp.Expr, Node | None]:
     """Return a sum as ``(coefficient, node)``; the node is ``None`` if all cancels.
 
     Args:
         items: the summands.
         shape: shape of the sum.
-        positive: choose the sign of a bracket so that its first summand with a plus sign comes
-            first; else its smallest summand is positive, which lets equal brackets meet.
+        style: how to write it.
     """
     merged: dict[Node, sp.Expr] = {}
     for c, x in items:
         merged[x] = merged.get(x, sp.S.Zero) + c
-    left = sorted(((c, x) for x, c in merged.items() if c != 0), key=lambda item: (item[1].weight, item[1].key))
+    left = [(c, x) for x, c in merged.items() if c != 0]
     if not left:
         return sp.S.Zero, None
     if len(left) == 1:
         return left[0]
-    c0 = common_coefficient([c for c, _ in left], positive)
-    return c0, pull_out([(c / c0, x) for c, x in left], shape, positive)
+    # the sign of a bracket must not depend on the order in which its summands came
+    ordered = left if style.positive else sorted(left, key=lambda item: (item[1].weight, item[1].key))
+    c0 = common_coefficient([c for c, _ in ordered], style.positive)
+    return c0, pull_out([(c / c0, x) for c, x in left], shape, style)
 
 
 def common_coefficient(coefficients: list[sp.Expr], positive: bool) -> sp.Expr:
-    """Return a factor to pull out of a sum: the whole coefficient if all agree up to sign, or common symbols."""
+    """Return a factor to pull out of a sum: what all agree on up to sign, or common symbols."""
     first = coefficients[0]
     if positive:
         first = next((c for c in coefficients if not c.could_extract_minus_sign()), first)
@@ -164,29 +183,33 @@ def common_coefficient(coefficients: list[sp.Expr], positive: bool) -> sp.Expr:
     return -ONE if all(c.could_extract_minus_sign() for c in coefficients) else ONE
 
 
-def pull_out(items: list[Item], shape: tuple[Size, Size], positive: bool) -> Node:
+def pull_out(items: list[Item], shape: tuple[Size, Size], style: Style) -> Node:
     """Return a sum of different nodes with shared handles pulled out."""
     if len(items) == 1:
         return linear(items, shape)
     counts: dict[Handle, int] = {}
     for _, x in items:
-        for h in dict.fromkeys(handles(x)):
+        for h in dict.fromkeys(handles(x, style)):
             counts[h] = counts.get(h, 0) + 1
     shared = [h for h, count in counts.items() if count > 1]
     if not shared:
-        ordered = sorted(items, key=lambda i: (i[0].could_extract_minus_sign(), _reading_order(i[1])))
-        return linear(ordered, shape)
+        return linear(reading_order(items), shape)
     best = min(shared, key=lambda h: (-counts[h], h.key))
-    inside = [(c, x) for c, x in items if best in handles(x)]
-    outside = [(c, x) for c, x in items if best not in handles(x)]
-    stripped = [(c, strip(x, best)) for c, x in inside]
-    c, body = combine(stripped, stripped[0][1].shape, positive)
-    if body is None:
-        return pull_out(outside, shape, positive) if outside else linear([], shape)
-    return pull_out([(c, join(best, body)), *outside], shape, positive)
+    inside = [best in handles(x, style) for _, x in items]
+    stripped = [(c, strip(x, best)) for (c, x), has in zip(items, inside, strict=True) if has]
+    c, body = combine(stripped, stripped[0][1].shape, style)
+    left: list[Item] = []
+    for (k, x), has in zip(items, inside, strict=True):
+        if not has:
+            left.append((k, x))
+        elif body is not None:  # the joined summand stands where its first part stood
+            left.append((c, join(best, body)))
+            body = None
+    return pull_out(left, shape, style) if left else linear([], shape)
 
 
-def _reading_order(x: Node) -> tuple[bool, int, str]:
-    """Sums over families last, as they reach far to the right; otherwise short summands first."""
-    return x.op == "sum", x.weight, x.key
-
+def reading_order(items: list[Item]) -> list[Item]:
+    """Return summands as they came, but start with a positive one and put entries in brackets last."""
+    ordered = sorted(items, key=lambda item: item[1].op == "blocks")
+    first = next((p for p, (c, _) in enumerate(ordered) if not c.could_extract_minus_sign()), 0)
+    return [ordered[first], *ordered[:first], *ordered[first + 1 :]]

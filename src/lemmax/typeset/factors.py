@@ -98,7 +98,7 @@ def place_entry(reader: Reader, entry: sp.Expr, families: Families) -> Placed:
 def spread(
     placed: Placed, row: sp.Symbol | None, column: sp.Symbol | None, sizes: dict[sp.Symbol, Size]
 ) -> Node:
-    """Return the matrix over ``row`` and ``column``: transposed, or repeated along what it lacks; scalars stay."""
+    """Return the matrix over ``row`` and ``column``, repeated along what it lacks; scalars stay."""
     indices, x = placed
     if not indices:
         return x
@@ -141,8 +141,8 @@ def function_of_entries(
     name = FUNCTIONS.get(type(expr).__name__)
     if name is None:
         raise MissingRule(
-            f"the function {type(expr).__name__} has no name in typesetting: add it to the table FUNCTIONS in "
-            "lemmax/typeset/factors.py."
+            f"the function {type(expr).__name__} has no name in typesetting: "
+            "add it to the table FUNCTIONS in lemmax/typeset/factors.py."
         )
     args = list(expr.args) if name == "pow" else sorted(expr.args, key=lambda a: (not has_entries(a), str(a)))
     return entrywise(name, *[function_of_entries(reader, a, row, column, families) for a in args])
@@ -154,10 +154,32 @@ FUNCTIONS: dict[str, str] = {
     "Min": "min",
     **{
         name: name
-        for name in (
-            "exp log Abs sign sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf "
-            "sigmoid softplus relu step Heaviside floor ceiling"
-        ).split()
+        for name in [
+            "exp",
+            "log",
+            "Abs",
+            "sign",
+            "sin",
+            "cos",
+            "tan",
+            "asin",
+            "acos",
+            "atan",
+            "sinh",
+            "cosh",
+            "tanh",
+            "asinh",
+            "acosh",
+            "atanh",
+            "erf",
+            "sigmoid",
+            "softplus",
+            "relu",
+            "step",
+            "Heaviside",
+            "floor",
+            "ceiling",
+        ]
     },
 }
 """Names of entrywise functions by the class of SymPy's function."""

@@ -11,7 +11,8 @@ TABLE: dict[str, Row] = {
     "argmax_mask": Row(applied.all_but_axis, applied.read_argument_mask),
     "argmin_mask": Row(applied.all_but_axis, applied.read_argument_mask),
     **dict.fromkeys(
-        ("max", "min", "prod", "logsumexp"), Row(lambda t, slot: applied.result_axes(t), applied.read_reduction)
+        ("max", "min", "prod", "logsumexp"),
+        Row(lambda t, slot: applied.result_axes(t), applied.read_reduction),
     ),
     **dict.fromkeys(
         (
@@ -26,10 +27,10 @@ TABLE: dict[str, Row] = {
             "det",
             "logdet",
         ),
-        Row(applied.leading_axes, applied.read_functional),
+        Row(applied.leading_axes, applied.read_functional, one_per_matrix=True),
     ),
     "inv": Row(applied.leading_axes, applied.read_inverse),
-    "hull_distance": Row(lambda t, slot: {}, applied.read_hull_distance),
+    "hull_distance": Row(lambda t, slot: {}, applied.read_hull_distance, one_per_matrix=True),
     "concat": Row(lambda t, slot: {p: p for p in range(t.ndim) if p != t.param("axis")}, shapes.read_concat),
     "slice": Row(shapes.all_axes, shapes.read_slice),
     "place": Row(shapes.all_axes, shapes.read_place),

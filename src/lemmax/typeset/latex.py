@@ -15,11 +15,13 @@ from lemmax.expr.nodes import Derivative, Input
 from lemmax.expr.relation import Relation
 from lemmax.expr.sizes import is_one
 from lemmax.expr.tensor import Tensor
+from lemmax.typeset.algebra import linear, parts_of
 from lemmax.typeset.letters import Letters
 from lemmax.typeset.names import latex_expression, render_name
 from lemmax.typeset.node import Node
 from lemmax.typeset.reader import Reader
 from lemmax.typeset.render import Scope, latex_node
+from lemmax.typeset.render_rules import tex_slice
 
 Notation = Literal["matrix", "index"]
 
@@ -109,7 +111,8 @@ def read(t: Tensor, letters: Letters, by_entries: bool = False) -> Formula:
     reader = Reader(flat, by_entries)
     subscripts = frozenset(range(flat.ndim)) if by_entries else reader.family_axes(flat)
     fixed: list[sp.Symbol | None] = [
-        reader.symbols.fresh(s) if p in subscripts or p < flat.ndim - 2 else None for p, s in enumerate(flat.shape)
+        reader.symbols.fresh(s) if p in subscripts or p < flat.ndim - 2 else None
+        for p, s in enumerate(flat.shape)
     ]
     whole = isinstance(flat, Input | Derivative) and not by_entries
     slots: list[sp.Expr | None] = [
@@ -117,13 +120,19 @@ def read(t: Tensor, letters: Letters, by_entries: bool = False) -> Formula:
         for i, s in zip(fixed, flat.shape, strict=True)
     ]
     tree = reader.slice(flat, tuple(slots))
-    if tree.op == "blocks" and tree.args[0].shape == (1, 1):  # entries: the left-hand side carries the indices
+    if tree.op == "blocks" and tree.args[0].shape == (
+        1,
+        1,
+    ):  # entries: the left-hand side carries the indices
         opened = iter(b for b in tree.data if b is not None)
         kept = [p for p, i in enumerate(fixed) if i is None and not is_one(flat.shape[p])]
         if len(kept) == sum(1 for b in tree.data if b is not None):
             for p in kept:
                 fixed[p] = next(opened)[0]
             tree = tree.args[0]
+    if tree.op == "linear" and tree.data == (-1,) and tree.args[0].op == "linear":
+        (bracket,) = tree.args  # -A - B rather than -(A + B), where nothing stands around it
+        tree = linear([(-c, x) for c, x in parts_of(bracket)], bracket.shape)
     at: dict[sp.Symbol, str] = {}
     for i, s in zip(fixed, flat.shape, strict=True):
         if i is not None and not is_one(s):
@@ -136,21 +145,10 @@ def right_hand_side(t: Tensor, letters: Letters, by_entries: bool = False) -> st
     return read(t, letters, by_entries).text
 
 
-def left_hand_side(t: Tensor, formula: Formula, letters: Letters) -> str:
+def left_hand_side(t: Tensor, formula: Formula) -> str:
     """Return the name of a tensor with the subscripts that its right-hand side uses."""
-    name = letters.name(t.name or "?")
-    axes = [p for p, i in enumerate(formula.slots) if i is not None and i in formula.scope.at]
-    indices = [formula.scope.at[formula.slots[p]] for p in axes]  # type: ignore[index]
-    core = [p for p in range(max(t.ndim - 2, 0), t.ndim) if not is_one(t.shape[p])]
-    fixed = [p for p in core if p in axes]
-    if fixed and len(fixed) < len(core) and core[0] in fixed and name.row is not None:
-        if name.row.letter not in letters.reserved | set(formula.scope.at.values()):
-            return render_name(name.row, indices)
-    if fixed and len(fixed) < len(core):
-        lead = [formula.scope.at[formula.slots[p]] for p in axes if p not in core]  # type: ignore[index]
-        marks = [formula.scope.at[formula.slots[p]] if p in fixed else ":" for p in core]  # type: ignore[index]
-        return render_name(name, [*lead, *marks])
-    return render_name(name, indices)
+    slots = tuple(sp.S.Zero if is_one(s) else i for s, i in zip(t.shape, formula.slots, strict=True))
+    return tex_slice(t, slots, formula.scope)
 
 
 def definitions(
@@ -171,7 +169,7 @@ def definitions(
         if node.name is None or isinstance(node, Input) or node in roots:
             continue
         formula = read(node, letters, by_entries=notation == "index")
-        found.append((left_hand_side(node, formula, letters), formula.text))
+        found.append((left_hand_side(node, formula), formula.text))
     return found
 
 
@@ -208,14 +206,20 @@ def notation_table(t: Tensor | Sequence[Tensor]) -> list[NotationRow]:
     for node in sorted(order, key=lambda x: not isinstance(x, Input)):
         lead, core = node.shape[: max(node.ndim - 2, 0)], node.shape[max(node.ndim - 2, 0) :]
         shape = r" \times ".join(map(latex_expression, core)) or "1"
-        indices = []
+        indices: list[str] = []
         for s in lead:
             indices.append(letters.pick(s, set(indices)))
-        where = ", ".join(rf"${c} = 1, \dots, {latex_expression(s)}$" for c, s in zip(indices, lead, strict=True))
+        where = ", ".join(
+            rf"${c} = 1, \dots, {latex_expression(s)}$" for c, s in zip(indices, lead, strict=True)
+        )
         kind = "given" if isinstance(node, Input) else "defined below"
         if isinstance(node, Input) and node.assumptions:
             kind += ", " + ", ".join(a.replace("_", " ") for a in node.assumptions)
         rows.append(
-            NotationRow(render_name(letters.name(str(node.name)), indices), shape, kind + (f"; {where}" if where else ""))
+            NotationRow(
+                render_name(letters.name(str(node.name)), indices),
+                shape,
+                kind + (f"; {where}" if where else ""),
+            )
         )
     return rows

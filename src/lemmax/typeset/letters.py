@@ -54,7 +54,7 @@ class Letters:
 
     def _share_out(self, named: Sequence[Tensor], rows: Collection[str]) -> dict[str, tuple[str, ...]]:
         """Return the letters of each size: as many as one tensor has axes of that size."""
-        first: dict[str, tuple[bool, int, int]] = {}
+        first: dict[str, tuple[bool, bool, int]] = {}
         wanted: dict[str, int] = {}
         uses: dict[str, int] = {}
         for position, t in enumerate(sorted(named, key=lambda t: not isinstance(t, Input))):
@@ -63,11 +63,14 @@ class Letters:
                     continue
                 key = str(size)
                 family = axis < t.ndim - 2
-                seen = first.get(key, (True, 0, position))
-                first[key] = (seen[0] and not family, 0, seen[2])
+                seen = first.get(key, (True, True, position))
+                first[key] = (seen[0] and not family, seen[1] and axis == t.ndim - 1, seen[2])
                 wanted[key] = max(wanted.get(key, 0), [str(s) for s in t.shape].count(key))
                 uses[key] = uses.get(key, 0) + 1
-        order = sorted(first, key=lambda s: (first[s][0], -uses[s] if first[s][0] else 0, first[s][2], s))
+        # families first, then sizes by how often they occur, rows before columns
+        order = sorted(
+            first, key=lambda s: (first[s][0], -uses[s] if first[s][0] else 0, first[s][1], first[s][2], s)
+        )
         taken: set[str] = set(self.reserved)
         homes: dict[str, tuple[str, ...]] = {}
         capitals = [s for s in order if len(s) == 1 and s.isupper() and s.lower() not in self.reserved]
@@ -86,6 +89,8 @@ class Letters:
     def pick(self, size: Size, used: Collection[str]) -> str:
         """Return a letter for an index of a size that is none of ``used``."""
         own = self._homes.get(str(size), ())
+        if own and own[0] == str(size).lower():
+            own = (*own, f"{own[0]}'")  # h and h' run over heads
         others = [c for s, letters in self._homes.items() if s != str(size) for c in letters]
         for c in itertools.chain(own, self._spare, others):
             if c not in used:

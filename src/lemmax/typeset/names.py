@@ -14,20 +14,60 @@ from functools import lru_cache
 import sympy as sp
 
 GREEK = frozenset(
-    "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi pi rho sigma tau "
-    "upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega ell".split()
+    [
+        "alpha",
+        "beta",
+        "gamma",
+        "delta",
+        "epsilon",
+        "varepsilon",
+        "zeta",
+        "eta",
+        "theta",
+        "vartheta",
+        "iota",
+        "kappa",
+        "lambda",
+        "mu",
+        "nu",
+        "xi",
+        "pi",
+        "rho",
+        "sigma",
+        "tau",
+        "upsilon",
+        "phi",
+        "varphi",
+        "chi",
+        "psi",
+        "omega",
+        "Gamma",
+        "Delta",
+        "Theta",
+        "Lambda",
+        "Xi",
+        "Pi",
+        "Sigma",
+        "Upsilon",
+        "Phi",
+        "Psi",
+        "Omega",
+        "ell",
+    ]
 )
 _WORDS = {"lam": r"\lambda", "eps": r"\varepsilon"}
-_ACCENT = re.compile(r"\\(bar|hat|tilde|dot|ddot|vec|check|breve|widehat|widetilde|overline)\{(.*)\}\Z", re.DOTALL)
+_ACCENT = re.compile(
+    r"\\(bar|hat|tilde|dot|ddot|vec|check|breve|widehat|widetilde|overline)\{(.*)\}\Z", re.DOTALL
+)
 _ROW = re.compile(r"((?:\\[A-Za-z]+\{)?)([A-Z])(\}?)\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A name in parts.
+    r"""A name in parts.
 
     Attributes:
-        base: what carries the scripts, such as ``W`` or ``\\bar{S}``.
+        base: what carries the scripts, such as ``W`` or ``\bar{S}``.
         sub: own subscripts.
         sup: own superscripts.
     """
@@ -71,7 +111,7 @@ def render_name(name: Name, indices: Sequence[str] = (), transposed: bool = Fals
 
 def subscript(indices: Sequence[str]) -> str:
     """Return indices side by side; with commas if one of them is longer than a letter."""
-    plain = all(len(i) == 1 and i != ":" for i in indices)
+    plain = all(len(i.rstrip("'")) == 1 and i != ":" for i in indices)
     return ("" if plain else ",").join(indices)
 
 
@@ -103,7 +143,9 @@ def parse_name(name: str) -> Name:
     if accent and _balanced(accent[2]):
         inner = parse_name(accent[2])
         return Name(
-            rf"\{accent[1]}{{{inner.base}}}", (*inner.sub, *_texts(parts["_"])), (*inner.sup, *_texts(parts["^"]))
+            rf"\{accent[1]}{{{inner.base}}}",
+            (*inner.sub, *_texts(parts["_"])),
+            (*inner.sup, *_texts(parts["^"])),
         )
     digits = re.match(r"([A-Za-z]+)(\d+)\Z", base)
     if digits:

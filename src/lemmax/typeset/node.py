@@ -85,9 +85,13 @@ class Node:
 
 def make(op: str, args: tuple[Node, ...], data: tuple[Any, ...], shape: tuple[Size, Size]) -> Node:
     """Return a node; use the constructors in ``algebra`` where there is one."""
-    inside = ",".join(a.key for a in args)
+    if op == "linear":  # a sum is the same in any order, which is kept for reading only
+        inside = ",".join(sorted(f"{text_of(c)}*{a.key}" for c, a in zip(data, args, strict=True)))
+    else:
+        inside = ",".join(a.key for a in args)
     # the sizes of constants are part of what they are; of all others they follow from the operands
-    text = f"{op}[{text_of(data or shape if op in ('eye', 'ones', 'zeros') else data)}]({inside})"
+    shown = shape if op in ("eye", "ones", "zeros") else () if op == "linear" else data
+    text = f"{op}[{text_of(shown)}]({inside})"
     indices = index_symbols(data)
     for a in args:
         indices |= a.indices
@@ -169,9 +173,9 @@ def is_scalar(x: Node) -> bool:
 
 def is_column(x: Node) -> bool:
     """Is the node a column (a scalar is one)?"""
-    return x.shape[1] == ONE
+    return bool(x.shape[1] == ONE)
 
 
 def is_row(x: Node) -> bool:
     """Is the node a row with more than one entry?"""
-    return x.shape[0] == ONE and x.shape[1] != ONE
+    return bool(x.shape[0] == ONE and x.shape[1] != ONE)

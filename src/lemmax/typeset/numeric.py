@@ -27,7 +27,7 @@ class Instance:
     """Values for evaluation.
 
     Attributes:
-        arrays: value of each atom, by digest.
+        arrays: value of each atom, by name (of a formal derivative by digest).
         sizes: value of each symbolic size.
         at: value (from 0) of each free index.
     """
@@ -80,9 +80,9 @@ def _ranges(binders: tuple[tuple[sp.Symbol, sp.Expr], ...], instance: Instance) 
 
 def _atom(x: Node, instance: Instance) -> Array:
     tensor: Tensor = x.data[0]
-    array = np.asarray(instance.arrays[tensor.digest], dtype=float)
+    array = np.asarray(instance.arrays[tensor.name or tensor.digest], dtype=float)
     at = tuple(slice(None) if s is None else instance.integer(s) for s in x.data[1])
-    return array[at].reshape(instance.shape(x))
+    return np.asarray(array[at], dtype=float).reshape(instance.shape(x))
 
 
 def _unit(x: Node, instance: Instance) -> Array:
@@ -134,7 +134,7 @@ def _sum(x: Node, instance: Instance) -> Array:
 
 def _logsumexp(values: Array, axis: int | None = None) -> Array:
     top = np.max(values, axis=axis, keepdims=True)
-    return np.squeeze(top, axis=axis) + np.log(np.sum(np.exp(values - top), axis=axis))
+    return np.asarray(np.squeeze(top, axis=axis) + np.log(np.sum(np.exp(values - top), axis=axis)))
 
 
 _REDUCTIONS: dict[str, Callable[..., Array]] = {
@@ -153,7 +153,9 @@ def _reduce(x: Node, instance: Instance) -> Array:
 
 def _entrywise(x: Node, instance: Instance) -> Array:
     with np.errstate(over="ignore", divide="ignore"):
-        return np.asarray(_FUNCTIONS[x.data[0]](*_operands(x, instance)), dtype=float) * np.ones(instance.shape(x))
+        return np.asarray(_FUNCTIONS[x.data[0]](*_operands(x, instance)), dtype=float) * np.ones(
+            instance.shape(x)
+        )
 
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -193,7 +195,7 @@ def _call(x: Node, instance: Instance) -> Array:
     if function == "softmax":
         axis = 0 if x.shape[1] == 1 else 1
         e = np.exp(values[0] - values[0].max(axis=axis, keepdims=True))
-        return e / e.sum(axis=axis, keepdims=True)
+        return np.asarray(e / e.sum(axis=axis, keepdims=True))
     if function in ("argmax_mask", "argmin_mask"):
         return _argument_mask(values[0] if function == "argmax_mask" else -values[0], params[0])
     if function == "sigma":
@@ -249,7 +251,9 @@ def _blocks(x: Node, instance: Instance) -> Array:
     row, column = x.data
     rows = [{row[0]: p} for p in range(instance.integer(row[1]))] if row is not None else [{}]
     columns = [{column[0]: p} for p in range(instance.integer(column[1]))] if column is not None else [{}]
-    return np.block([[evaluate_node(x.args[0], instance.with_index({**r, **c})) for c in columns] for r in rows])
+    return np.block(
+        [[evaluate_node(x.args[0], instance.with_index({**r, **c})) for c in columns] for r in rows]
+    )
 
 
 def _pick(x: Node, instance: Instance) -> Array:
@@ -318,9 +322,9 @@ _RULES: dict[str, Callable[[Node, Instance], Array]] = {
     "diag": lambda x, at: np.diag(_operands(x, at)[0][:, 0]),
     "diagonal": lambda x, at: np.diag(_operands(x, at)[0])[:, None],
     "trace": lambda x, at: np.array([[np.trace(_operands(x, at)[0])]]),
-    "norm": lambda x, at: np.array([[np.linalg.norm(_operands(x, at)[0])]]),
+    "norm": lambda x, at: np.array([[float(np.linalg.norm(_operands(x, at)[0]))]]),
     "inner": lambda x, at: np.array([[np.sum(np.multiply(*_operands(x, at)))]]),
-    "power": lambda x, at: np.power(_operands(x, at)[0], at.value(x.data[0])),
+    "power": lambda x, at: np.asarray(_operands(x, at)[0] ** at.value(x.data[0]), dtype=float),
     "entrywise": _entrywise,
     "linear": _linear,
     "scale": _scale,

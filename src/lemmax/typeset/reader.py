@@ -17,9 +17,19 @@ from lemmax.expr.tensor import Tensor
 from lemmax.typeset import applied
 from lemmax.typeset.algebra import atom, transpose, zeros
 from lemmax.typeset.choice import Task, assemble, choose, in_indices
+from lemmax.typeset.factoring import Style
 from lemmax.typeset.factors import Families
 from lemmax.typeset.node import ONE, Node, rename
-from lemmax.typeset.terms import Product, Symbols, distributed, entries_in, free_of, loose_indices, open_terms, products_of
+from lemmax.typeset.terms import (
+    Product,
+    Symbols,
+    distributed,
+    entries_in,
+    free_of,
+    loose_indices,
+    open_terms,
+    products_of,
+)
 
 
 class Reader:
@@ -67,7 +77,9 @@ class Reader:
             )
             self._slices[pattern] = self._read(t, own), own
         tree, own = self._slices[pattern]
-        swap = {i: at for i, at in zip(own, slots, strict=True) if isinstance(i, sp.Symbol) and at is not None}
+        swap = {
+            i: at for i, at in zip(own, slots, strict=True) if isinstance(i, sp.Symbol) and at is not None
+        }
         return rename(tree, swap)
 
     def _read(self, t: Tensor, slots: tuple[sp.Expr | None, ...]) -> Node:
@@ -81,10 +93,16 @@ class Reader:
         kept = [i for i, e in zip(at, slots, strict=True) if e is None]
         row, column = (*kept, None, None)[:2]
         fixed = frozenset(s for e in slots if e is not None for s in e.free_symbols if is_index(s))
-        products = [p for term in open_terms(t, at, self.symbols) for p in products_of(term, self.symbols, self.is_atom)]
+        products = [
+            p
+            for term in open_terms(t, at, self.symbols)
+            for p in products_of(term, self.symbols, self.is_atom)
+        ]
         return self.sum(products, Task(row, column, fixed))
 
-    def expression(self, expr: sp.Expr, row: sp.Symbol | None, column: sp.Symbol | None, families: Families) -> Node:
+    def expression(
+        self, expr: sp.Expr, row: sp.Symbol | None, column: sp.Symbol | None, families: Families
+    ) -> Node:
         """Return the matrix with entries ``expr`` at ``row`` and ``column``."""
         products = products_of(Term((), expr), self.symbols, self.is_atom)
         return self.sum(products, Task(row, column, frozenset(families)))
@@ -96,7 +114,7 @@ class Reader:
             return zeros(rows, columns)
         if self.by_entries:
             rs = [in_indices(self, p, task, task.families) for p in products]
-            return assemble(rs, task, self.symbols, positive=True)
+            return assemble(rs, task, self.symbols, Style())
         forms = [self._forms(p, task) for p in products]
         shared = self._terminal_families([p for f in forms for p in f[0]], task)
         families = [[self._families_in(form, task, shared) for form in f] for f in forms]
@@ -129,14 +147,16 @@ class Reader:
                 at = tuple(sp.S.Zero if is_one(s) else self.symbols.fresh(s) for s in t.shape)
                 terms = open_terms(t, at, self.symbols)
                 products = [p for term in terms for p in products_of(term, self.symbols, self.is_atom)]
-                subscripts = self._subscripts(products, Task(None, None, frozenset()))
+                subscripts = self._subscripts(
+                    products, Task(None, None, frozenset()), loose=len(t.terms) == 1
+                )
                 self._families[t.digest] = frozenset(p for p, i in enumerate(at) if i in subscripts)
         return self._families[t.digest]
 
-    def _subscripts(self, products: list[Product], task: Task) -> set[sp.Symbol]:
+    def _subscripts(self, products: list[Product], task: Task, loose: bool = True) -> set[sp.Symbol]:
         found = set(task.families)
         for factor in (f for p in products for f in p.factors):
-            found |= loose_indices(factor)
+            found |= loose_indices(factor) if loose else set()
             for entry in entries_in(factor):
                 t = entry_tensor(entry)
                 assert t is not None
@@ -145,9 +165,8 @@ class Reader:
         return found
 
     def _terminal_families(self, products: list[Product], task: Task) -> set[sp.Symbol]:
-        """Return rows and columns that are a subscript in one product, hence in all."""
-        return self._subscripts(products, task) & set(task.terminals)
+        """Return rows and columns that are families of a tensor in one product, hence in all."""
+        return self._subscripts(products, task, loose=False) & set(task.terminals)
 
     def _families_in(self, products: list[Product], task: Task, shared: set[sp.Symbol]) -> Families:
         return frozenset(self._subscripts(products, task) | shared)
-

@@ -43,7 +43,7 @@ class Scope:
         bound = binders(x)
         if not bound:
             return self
-        at = {i: c for i, c in self.at.items() if i in x.indices}
+        at = dict(self.at)
         for i, size in bound:
             at[i] = self.letters.pick(size, set(at.values()))
         return replace(self, at=at)

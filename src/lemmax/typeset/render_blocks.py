@@ -96,7 +96,7 @@ def tex_cases(x: Node, scope: Scope) -> Rendered:
         shown = latex_node(value, scope)
         if isinstance(condition, str):
             left, right = (latex_node(next(compared), scope) for _ in range(2))
-            lines.append(rf"{shown} & {left} {_RELATIONS[condition]} {right}")
+            lines.append(rf"{shown} & \text{{if }} {left} {_RELATIONS[condition]} {right}")
             continue
         if condition == sp.S.false:
             continue
@@ -105,7 +105,7 @@ def tex_cases(x: Node, scope: Scope) -> Rendered:
                 return parenthesised(shown), ATOM
             lines.append(rf"{shown} & \text{{otherwise}}")
             break
-        lines.append(rf"{shown} & {tex_condition(condition, scope)}")
+        lines.append(rf"{shown} & \text{{if }} {tex_condition(condition, scope)}")
     inside = r" \\ ".join(lines)
     return rf"\begin{{cases}} {inside} \end{{cases}}", SUM
 

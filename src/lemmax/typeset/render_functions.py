@@ -107,7 +107,7 @@ def tex_argmask(x: Node, scope: Scope) -> Rendered:
     from dataclasses import replace
 
     which, over, at = x.data
-    letters = {i: c for i, c in scope.at.items() if i in x.indices}
+    letters = dict(scope.at)
     for i, size in over:
         letters[i] = scope.letters.pick(size, set(letters.values()))
     inner = replace(scope, at=letters)
@@ -139,7 +139,6 @@ FUNCTION_RULES: dict[str, Callable[[Node, Scope], Rendered]] = {
     "reduce": tex_reduce,
     "argmask": tex_argmask,
     "hull": tex_hull,
-    "diag": _named("Diag"),
     "diagonal": _named("diag"),
     "trace": _named("tr"),
 }

@@ -7,8 +7,10 @@ from collections.abc import Callable
 import sympy as sp
 
 from lemmax.expr.nodes import Derivative
-from lemmax.typeset.names import latex_expression, render_name, script
-from lemmax.typeset.node import ONE, Node, is_column, is_scalar
+from lemmax.expr.tensor import Tensor
+from lemmax.typeset.algebra import outer_ones, power, product, transpose
+from lemmax.typeset.names import latex_expression, render_name, script, subscript
+from lemmax.typeset.node import ONE, Node, is_column, is_row, is_scalar
 from lemmax.typeset.render import (
     ATOM,
     BIG,
@@ -26,16 +28,23 @@ from lemmax.typeset.render_blocks import BLOCK_RULES
 from lemmax.typeset.render_functions import FUNCTION_RULES
 
 Rendered = tuple[str, int]
+_MOST_TRANSPOSES = 3  # so many transposed factors at the start are grouped
 
 
 # -- leaves ------------------------------------------------------------------------------------
 def tex_atom(x: Node, scope: Scope, transposed: bool = False) -> Rendered:
-    """Return a named tensor with its subscripts; a row of a matrix in lower case."""
+    """Return a slice of a named tensor, or a formal derivative."""
     t, slots = x.data
     if isinstance(t, Derivative):
-        return tex_derivative(x, scope, transposed)
-    name = scope.letters.name(t.name)
-    lead = [scope.position(s) for s in slots[:-2]] if len(slots) > 2 else []
+        text = tex_derivative(t, slots, scope)
+        return (rf"{parenthesised(text)}^\top", POWER) if transposed else (text, PRODUCT)
+    return tex_slice(t, slots, scope, transposed), POWER if transposed else ATOM
+
+
+def tex_slice(t: Tensor, slots: tuple[sp.Expr | None, ...], scope: Scope, transposed: bool = False) -> str:
+    """Return a named tensor with its subscripts; a row of a matrix in lower case."""
+    name = scope.letters.name(str(t.name))
+    lead = [scope.position(s) for s in slots[:-2] if s is not None]
     core = slots[-2:]
     # a fixed axis of size 1 shows nothing: it is the only place there is
     hidden = [n == ONE and s == 0 for n, s in zip(t.shape[-2:], core, strict=True)]
@@ -43,49 +52,40 @@ def tex_atom(x: Node, scope: Scope, transposed: bool = False) -> Rendered:
         transposed = not transposed  # the only row, as a column
     shown = [s for s, h in zip(core, hidden, strict=True) if not h]
     fixed = [s for s in shown if s is not None]
-    if not fixed:
-        return render_name(name, lead, transposed), ATOM if not transposed else POWER
-    if len(fixed) == len(shown):
-        return render_name(name, [*lead, *map(scope.position, fixed)], transposed), ATOM if not transposed else POWER
-    row = name.row
-    low = row is not None and row.letter not in scope.letters.reserved | set(scope.at.values())
-    if shown[0] is not None and low and row is not None:
-        return render_name(row, [*lead, scope.position(shown[0])], transposed), ATOM if not transposed else POWER
     marks = [":" if s is None else scope.position(s) for s in shown]
-    return render_name(name, [*lead, *marks], transposed), ATOM if not transposed else POWER
+    if not fixed:
+        marks = []
+    elif len(fixed) < len(shown) and shown[0] is not None:
+        row = name.row
+        if row is not None and row.letter not in scope.letters.reserved | set(scope.at.values()):
+            name, marks = row, marks[:1]
+    return render_name(name, [*lead, *marks], transposed)
 
 
-def tex_derivative(x: Node, scope: Scope, transposed: bool) -> Rendered:
-    """Return a formal derivative; entries carry their indices above and below the line."""
-    t, slots = x.data
-    assert isinstance(t, Derivative)
-    of, wrt = (_label(part, scope) for part in t.operands)
-    above, below = (
-        [scope.position(s) for s in group if s is not None] for group in (slots[: t.of.ndim], slots[t.of.ndim :])
+def tex_derivative(t: Derivative, slots: tuple[sp.Expr | None, ...], scope: Scope) -> str:
+    r"""Return a formal derivative; subscripts stand above and below the line.
+
+    The partial derivative of a definition in one of its operands is :math:`\partial_A S`.
+    """
+    of, wrt = (
+        _slice_or_body(part, at, scope)
+        for part, at in ((t.of, slots[: t.of.ndim]), (t.wrt, slots[t.of.ndim :]))
     )
-    whole = all(s is None for s in slots)
-    if t.of.name is not None:
-        of = render_name(scope.letters.name(t.of.name), above if not whole else [])
-    wrt = render_name(scope.letters.name(t.wrt.name), below if not whole else []) if t.wrt.name is not None else wrt
-    symbol = r"\partial"
     if t.scope == "local":
-        text = rf"\partial_{{{wrt}}} {of}"
-    elif t.of.name is None:
-        text = rf"\frac{{{symbol}}}{{{symbol} {wrt}}} {parenthesised(of)}"
-    else:
-        text = rf"\frac{{{symbol} {of}}}{{{symbol} {wrt}}}"
-    return (rf"{parenthesised(text)}^\top", POWER) if transposed else (text, PRODUCT)
+        return rf"\partial_{{{wrt}}} {of}"
+    if t.of.name is None:
+        return rf"\frac{{\partial}}{{\partial {wrt}}} {of}"
+    return rf"\frac{{\partial {of}}}{{\partial {wrt}}}"
 
 
-def _label(t: object, scope: Scope) -> str:
-    from lemmax.expr.tensor import Tensor
-
-    assert isinstance(t, Tensor)
+def _slice_or_body(t: Tensor, slots: tuple[sp.Expr | None, ...], scope: Scope) -> str:
     if t.name is not None:
-        return render_name(scope.letters.name(t.name))
+        return tex_slice(t, slots, scope)
     from lemmax.typeset.latex import right_hand_side
 
-    return right_hand_side(t, scope.letters, by_entries=scope.ranges)
+    body = parenthesised(right_hand_side(t, scope.letters, by_entries=scope.ranges))
+    marks = [":" if s is None else scope.position(s) for s in slots]
+    return f"{body}_{{{subscript(marks)}}}" if any(s is not None for s in slots) else body
 
 
 def tex_ones(x: Node, scope: Scope) -> Rendered:
@@ -123,7 +123,15 @@ def tex_transpose(x: Node, scope: Scope) -> Rendered:
 def tex_product(x: Node, scope: Scope) -> Rendered:
     """Return factors side by side; ones show their size where no neighbour tells it."""
     parts = []
-    for position, a in enumerate(x.args):
+    flipped = next((p for p, a in enumerate(x.args) if a.op != "transpose"), len(x.args))
+    factors = x.args
+    if flipped >= _MOST_TRANSPOSES and not is_row(x):
+        # (A B C)^T rather than C^T B^T A^T
+        group = product(*[a.args[0] for a in reversed(x.args[:flipped])])
+        parts.append(rf"{parenthesised(latex_node(group, scope))}^\top")
+        factors = x.args[flipped:]
+    done = len(x.args) - len(factors)
+    for position, a in enumerate(factors, start=done):
         if a.op == "ones" and position > 0:
             parts.append(r"\mathbf{1}")
         elif a.op == "transpose" and a.args[0].op == "ones" and position < len(x.args) - 1:
@@ -139,25 +147,25 @@ def tex_hadamard(x: Node, scope: Scope) -> Rendered:
         return tex_scalars(list(x.args), scope)
     above = [a for a in x.args if not _is_inverse(a)]
     below = [_reciprocal(a) for a in x.args if _is_inverse(a)]
-    text = r" \odot ".join(latex_node(a, scope, POWER) for a in above) or latex_node(_ones_like(x), scope, POWER)
+    text = r" \odot ".join(latex_node(a, scope, POWER) for a in above) or latex_node(
+        _ones_like(x), scope, POWER
+    )
     for a in below:
         text += rf" \oslash {latex_node(a, scope, POWER)}"
     return text, HADAMARD
 
 
 def _ones_like(x: Node) -> Node:
-    from lemmax.typeset.algebra import outer_ones
-
     return outer_ones(*x.shape)
 
 
 def _is_inverse(x: Node) -> bool:
-    return (x.op == "power" and bool(x.data[0].is_negative)) or (x.op == "transpose" and _is_inverse(x.args[0]))
+    return (x.op == "power" and bool(x.data[0].is_negative)) or (
+        x.op == "transpose" and _is_inverse(x.args[0])
+    )
 
 
 def _reciprocal(x: Node) -> Node:
-    from lemmax.typeset.algebra import power, transpose
-
     if x.op == "transpose":
         return transpose(_reciprocal(x.args[0]))
     return power(x.args[0], -x.data[0])
@@ -168,9 +176,9 @@ def tex_scalars(factors: list[Node], scope: Scope, coefficient: sp.Expr = ONE) -
     above = [a for a in factors if not _is_inverse(a)]
     below = [_reciprocal(a) for a in factors if _is_inverse(a)]
     if not below:
-        return r" \, ".join(_scalar_factor(a, scope, len(above) > 1) for a in above), PRODUCT
-    top = r" \, ".join(_scalar_factor(a, scope, len(above) > 1) for a in above) if above else "1"
-    bottom = r" \, ".join(_scalar_factor(a, scope, len(below) > 1) for a in below)
+        return " ".join(_scalar_factor(a, scope, len(above) > 1) for a in above), PRODUCT
+    top = " ".join(_scalar_factor(a, scope, len(above) > 1) for a in above) if above else "1"
+    bottom = " ".join(_scalar_factor(a, scope, len(below) > 1) for a in below)
     return rf"\frac{{{top}}}{{{bottom}}}", PRODUCT
 
 
@@ -215,8 +223,6 @@ def _reaches_far(x: Node) -> bool:
 def _times(c: sp.Expr, x: Node, scope: Scope) -> str:
     if c == 1:
         return latex_node(x, scope, BIG)
-    if all(a.op in ("ones", "transpose") and (a.op == "ones" or a.args[0].op == "ones") for a in x.args) and x.op == "product":
-        return f"{_coefficient(c)} {latex_node(x, scope)}"
     if x.op == "number" and x.data[0] == 1:
         return latex_expression(c)
     if is_scalar(x) and x.op in ("scale", "power", "hadamard") and not _reaches_far(x):
@@ -231,8 +237,8 @@ def _fraction(c: sp.Expr, factors: list[Node], scope: Scope) -> str:
     top = [] if c == 1 else [_coefficient(c)]
     top += [_scalar_factor(a, scope, len(above) + len(top) > 1) for a in above]
     below = [_reciprocal(a) for a in factors if _is_inverse(a)]
-    bottom = r" \, ".join(_scalar_factor(a, scope, len(below) > 1) for a in below)
-    above_line = r" \, ".join(top) or "1"
+    bottom = " ".join(_scalar_factor(a, scope, len(below) > 1) for a in below)
+    above_line = " ".join(top) or "1"
     return rf"\frac{{{above_line}}}{{{bottom}}}"
 
 
@@ -264,7 +270,10 @@ def _exponent(e: sp.Expr) -> str:
 
 def _base_of_power(a: Node, scope: Scope) -> str:
     text, precedence = tex(a, scope)
-    return text if precedence == ATOM and "^" not in text else parenthesised(text)
+    closed = (precedence == ATOM and "^" not in text) or (
+        a.op in ("entrywise", "call") and text.endswith(")")
+    )
+    return text if closed else parenthesised(text)
 
 
 def tex_norm(x: Node, scope: Scope) -> Rendered:
@@ -298,6 +307,18 @@ def tex_kron(x: Node, scope: Scope) -> Rendered:
     return r" \otimes ".join(latex_node(a, scope, POWER) for a in x.args), HADAMARD
 
 
+def tex_diag(x: Node, scope: Scope) -> Rendered:
+    """Return a diagonal matrix; of reciprocals its inverse."""
+    (v,) = x.args
+    if v.op == "power" and v.data[0].is_negative:
+        return rf"{_diag(v.args[0], scope)}^{{{_exponent(v.data[0])}}}", POWER
+    return _diag(v, scope), POWER
+
+
+def _diag(v: Node, scope: Scope) -> str:
+    return rf"\operatorname{{Diag}}{parenthesised(latex_node(v, scope))}"
+
+
 RULES: dict[str, Callable[[Node, Scope], Rendered]] = {
     "atom": tex_atom,
     "ones": tex_ones,
@@ -307,6 +328,7 @@ RULES: dict[str, Callable[[Node, Scope], Rendered]] = {
     "delta": lambda x, scope: (rf"\delta_{{{scope.position(x.data[0])},{scope.position(x.data[1])}}}", ATOM),
     "number": tex_number,
     "transpose": tex_transpose,
+    "diag": tex_diag,
     "product": tex_product,
     "hadamard": tex_hadamard,
     "scale": tex_scale,

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import sympy as sp
 
 from lemmax.expr.nodes import Apply, Lambda
-from lemmax.expr.sizes import Size, is_one, product as size_product, same_size
-from lemmax.typeset.algebra import transpose
+from lemmax.expr.sizes import Size, is_one, same_size
+from lemmax.typeset.algebra import linear, transpose, zeros
 from lemmax.typeset.applied import Slots
 from lemmax.typeset.binding import blocks
+from lemmax.typeset.choice import Task
 from lemmax.typeset.graph import Stuck
 from lemmax.typeset.node import ONE, Node, make
-from lemmax.typeset.terms import Product, entries_in, loose_indices, open_terms, products_of
+from lemmax.typeset.terms import Product, loose_indices, open_terms, products_of
 
 if TYPE_CHECKING:
     from lemmax.typeset.reader import Reader
@@ -100,14 +101,11 @@ def read_place(reader: Reader, t: Apply, slots: Slots) -> Node:
         inside += [sp.Lt(at, s + n)] if not same_size(s + n, m) else []
     part = reader.slice(x, tuple(inner))
     sizes = [m for m, at in zip(t.shape, slots, strict=True) if at is None]
-    if any(is_one(n) and not is_one(m) for n, m, at in zip(x.shape, t.shape, slots, strict=True) if at is None):
-        part = _restored(part, [n for n, at in zip(x.shape, slots, strict=True) if at is None])
+    part = _restored(part, [n for n, at in zip(x.shape, slots, strict=True) if at is None])
     shape = ((*sizes, ONE, ONE)[0], (*sizes, ONE, ONE)[1])
     whole = part if shape == part.shape else make("pad", (part,), (*pads, sp.S.Zero, sp.S.Zero)[:2], shape)
     if not inside:
         return whole
-    from lemmax.typeset.algebra import zeros
-
     return make("cases", (whole, zeros(*shape)), (sp.And(*inside), sp.S.true), shape)
 
 
@@ -123,7 +121,7 @@ def groups_of(t: Apply) -> tuple[tuple[int, ...], ...]:
     """Return the groups of merged (or split) axes."""
     groups = t.param("groups")
     assert isinstance(groups, tuple)
-    return groups  # type: ignore[return-value]
+    return groups
 
 
 def merged_axes(t: Apply, slot: int) -> dict[int, int]:
@@ -151,17 +149,16 @@ def read_merge(reader: Reader, t: Apply, slots: Slots) -> Node:
             inner[g[0]] = rest
             continue
         for a in g[: -2 if as_vec else -1]:
-            inner[a] = reader.symbols.fresh(x.shape[a])
-            outer[q].append(inner[a])  # type: ignore[arg-type]
+            inner[a] = block = reader.symbols.fresh(x.shape[a])
+            outer[q].append(block)
     body = reader.slice(x, tuple(inner))
     if as_vec:
         body = vec(body)
     levels = max(len(o) for o in outer.values()) if outer else 0
     row, column = (*[outer[q] for q in kept], [], [])[:2]
     for level in reversed(range(levels)):  # innermost blocks first
-        body = blocks(
-            body, row[level] if level < len(row) else None, column[level] if level < len(column) else None, reader.symbols
-        )
+        i, j = (outermost[level] if level < len(outermost) else None for outermost in (row, column))
+        body = blocks(body, i, j, reader.symbols)
     return body
 
 
@@ -173,7 +170,7 @@ def vec(x: Node) -> Node:
 
 
 def kronecker(reader: Reader, t: Apply, slots: Slots) -> Node | None:
-    """Return a Kronecker product if the operand is a product of a matrix of outer and one of inner indices."""
+    """Return a Kronecker product if the operand is a matrix of outer times one of inner indices."""
     (x,) = t.operands
     groups = groups_of(t)
     if not isinstance(x, Lambda) or reader.is_atom(x) or any(at is not None for at in slots):
@@ -189,15 +186,10 @@ def kronecker(reader: Reader, t: Apply, slots: Slots) -> Node | None:
     parts = _separate(p, sides)
     if parts is None or any(loose_indices(f) for f in p.factors):
         return None
-    from lemmax.typeset.choice import Task
-
-    left, right = (
-        reader.sum([part], Task((*own, None)[0], (*own, None)[1], frozenset())) for part, own in zip(parts, sides, strict=True)
-    )
+    tasks = [Task((*own, None)[0], (*own, None)[1], frozenset()) for own in sides]
+    left, right = (reader.sum([part], task) for part, task in zip(parts, tasks, strict=True))
     shape = (sp.expand(left.shape[0] * right.shape[0]), sp.expand(left.shape[1] * right.shape[1]))
     kron = make("kron", (left, right), (), shape)
-    from lemmax.typeset.algebra import linear
-
     return linear([(p.coefficient, kron)], shape)
 
 
@@ -207,7 +199,7 @@ def _separate(p: Product, sides: list[tuple[sp.Symbol, ...]]) -> list[Product] |
     factors: list[list[sp.Expr]] = [[], []]
     left = list(p.factors)
     while left:
-        used = {i: {s for e in entries_in(f) for s in e.free_symbols} | f.free_symbols for i, f in enumerate(left)}
+        used = {p: f.free_symbols for p, f in enumerate(left)}
         position = next((i for i in used if any(used[i] & r for r in reach)), None)
         if position is None:
             return None
@@ -219,9 +211,7 @@ def _separate(p: Product, sides: list[tuple[sp.Symbol, ...]]) -> list[Product] |
         reach[k] |= used[position] & set(p.bound)
     if not all(factors):
         return None
-    return [
-        Product(ONE, tuple(factors[k]), tuple(i for i in p.bound if i in reach[k])) for k in (0, 1)
-    ]
+    return [Product(ONE, tuple(factors[k]), tuple(i for i in p.bound if i in reach[k])) for k in (0, 1)]
 
 
 def split_axes(t: Apply, slot: int) -> dict[int, int]:
@@ -253,8 +243,3 @@ def read_split(reader: Reader, t: Apply, slots: Slots) -> Node:
         assert q < x.ndim
     kept_sizes = [s for s, at in zip(t.shape, slots, strict=True) if at is None]
     return _cut(reader.slice(x, tuple(inner)), ranges, kept_sizes)
-
-
-def count(sizes: tuple[Size, ...]) -> Size:
-    """Return the product of sizes."""
-    return size_product(sizes)

@@ -135,7 +135,9 @@ def distributed(
                 continue
             for t in reversed(terms):
                 for q in reversed(products_of(t, symbols, keep)):
-                    todo.append(Product(p.coefficient * q.coefficient, (*rest, *q.factors), p.bound + q.bound))
+                    todo.append(
+                        Product(p.coefficient * q.coefficient, (*rest, *q.factors), p.bound + q.bound)
+                    )
             break
         else:
             done.append(p)
@@ -152,9 +154,11 @@ def _summands(factor: sp.Expr, symbols: Symbols, keep: Callable[[Tensor], bool])
 
 
 def loose_indices(expr: sp.Basic, top: bool = True) -> set[sp.Symbol]:
-    """Return the index symbols that do not stand alone on an axis: in conditions, sums of indices, as numbers."""
+    """Return the index symbols that stand elsewhere than alone on an axis, in conditions or as numbers."""
     if isinstance(expr, sp.Indexed):
-        return {s for e in expr.indices if not isinstance(e, sp.Symbol) for s in e.free_symbols if is_index(s)}
+        return {
+            s for e in expr.indices if not isinstance(e, sp.Symbol) for s in e.free_symbols if is_index(s)
+        }
     if isinstance(expr, TensorSymbol):
         return set()
     if isinstance(expr, sp.Symbol):

@@ -34,6 +34,16 @@ class Bounded(NamedTuple):
     bound: Array
 
 
+INTEGER = 1e-6  # a count (a rank, a product of sizes) is known exactly if it is known to this
+
+
+def whole(side: Bounded) -> Bounded:
+    """Return counts without the rounding bounds that products of integers come with."""
+    nearest = np.round(side.value)
+    known = (np.abs(side.value - nearest) + side.bound) < INTEGER
+    return Bounded(np.where(known, nearest, side.value), np.where(known, 0.0, side.bound))
+
+
 def align(a: Array, ndim: int) -> Array:
     """Return an array (k, ...) with axes of length 1 inserted after the first, up to ``ndim`` axes."""
     return a.reshape(a.shape[:1] + (1,) * (ndim - a.ndim) + a.shape[1:])
@@ -132,7 +142,7 @@ def error_of(coarse: Any, fine: Any, watch: Watch) -> Any:
 
 
 def compare_precisely(
-    op: Op, coarse: tuple[Array, Array], fine: tuple[Array, Array], watch: Watch
+    op: Op, coarse: tuple[Array, Array], fine: tuple[Array, Array], watch: Watch, counts: bool = False
 ) -> tuple[States, Array]:
     """Return the states of a relation evaluated in multiprecision, and the differences of its sides.
 
@@ -141,15 +151,18 @@ def compare_precisely(
         coarse: both sides with p digits (object arrays of mpf, one instance, broadcast to one shape).
         fine: both sides with 2p digits.
         watch: what both evaluations met; ``watch.digits`` is p.
+        counts: both sides are counts (ranks, sizes), which have no rounding error.
     """
     import mpmath
 
     (l0, r0), (l1, r1) = coarse, fine
     with mpmath.workdps(2 * watch.digits):
         difference = np.asarray(l1 - r1, dtype=object)
-        error = error_of(l0, l1, watch) + error_of(r0, r1, watch)
+        error = abs(l1 - l0) + abs(r1 - r0)
+        if not counts:
+            error = error_of(l0, l1, watch) + error_of(r0, r1, watch)
         above, below = (np.array(x, dtype=bool) for x in (difference > error, difference < -error))
         # numbers that two precisions give alike, and where nothing can have been lost, are exact
         alike = np.array((difference == 0) & (l1 == l0) & (r1 == r0), dtype=bool)
-    same = alike & (watch.is_tame and op not in ("<", ">"))
+    same = alike & (counts or (watch.is_tame and op not in ("<", ">")))
     return states(op, above, below, same), difference

@@ -9,8 +9,8 @@ import numpy as np
 import sympy as sp
 
 from lemmax.check.confirm import confirm, settle_claim
-from lemmax.check.decide import CLOSE, FALSE, TRUE, Bounded, aligned, compare, met
-from lemmax.check.judge import Judge, Judged
+from lemmax.check.decide import CLOSE, FALSE, TRUE, Bounded, compare, met
+from lemmax.check.judge import Judge, Judged, sides
 from lemmax.check.readings import Sizes, sides_of, stacked
 from lemmax.check.recipe import Recipe
 from lemmax.check.settle import Settled, hypothesis_state, settle
@@ -119,7 +119,7 @@ def _hypotheses(
         if not isinstance(hypothesis, Relation):
             states[hypothesis] = one.conditions[hypothesis] = TRUE  # given data are taken as generic
             continue
-        lhs, rhs = aligned(values[hypothesis.lhs.digest], values[hypothesis.rhs.digest])
+        lhs, rhs = sides(hypothesis, values)
         state = int(met(hypothesis.op, lhs, rhs, compare(hypothesis.op, lhs, rhs))[0])
         shown = f"{_shown(lhs)} {hypothesis.op} {_shown(rhs)}"
         if state == CLOSE and precise:

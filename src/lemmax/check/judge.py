@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from lemmax.check.build import build, is_generic
-from lemmax.check.decide import CLOSE, FALSE, TRUE, Bounded, aligned, compare, met, overall, slack
+from lemmax.check.decide import CLOSE, FALSE, TRUE, Bounded, aligned, compare, met, overall, slack, whole
 from lemmax.check.descent import Descent
 from lemmax.check.plan import DrawPlan
 from lemmax.check.readings import Reader, Readers, sides_of, single, stacked, with_derived
 from lemmax.check.recipe import Recipe
+from lemmax.check.settle import counts_ranks
 from lemmax.errors import EvaluationError
 from lemmax.expr.relation import Relation
 from lemmax.statement.conditions import Claim, Condition, Generic
@@ -125,7 +126,7 @@ class Judge:
     ) -> list[int]:
         if isinstance(condition, Generic):
             return [TRUE if is_generic(plan, one.recipe, condition.inputs) else FALSE for one in judged]
-        lhs, rhs = aligned(values[condition.lhs.digest], values[condition.rhs.digest])
+        lhs, rhs = sides(condition, values)
         entries = compare(condition.op, lhs, rhs)
         return [int(s) for s in met(condition.op, lhs, rhs, entries)]
 
@@ -138,7 +139,7 @@ class Judge:
         return self._convergence(claim, arrays, judged)
 
     def _relation(self, claim: Relation, values: dict[str, Bounded]) -> list[Outcome]:
-        lhs, rhs = aligned(values[claim.lhs.digest], values[claim.rhs.digest])
+        lhs, rhs = sides(claim, values)
         entries = compare(claim.op, lhs, rhs)
         margins = np.nan_to_num(slack(claim.op, lhs, rhs), nan=np.inf, posinf=np.inf, neginf=-np.inf)
         flat = margins.reshape(len(margins), -1)
@@ -165,6 +166,12 @@ class Judge:
         if claim not in self._descents:
             self._descents[claim] = Descent(claim, self.readers)
         return self._descents[claim]
+
+
+def sides(relation: Relation, values: dict[str, Bounded]) -> tuple[Bounded, Bounded]:
+    """Return the two sides of a relation, aligned; counts lose bounds that are below their unit."""
+    lhs, rhs = aligned(values[relation.lhs.digest], values[relation.rhs.digest])
+    return (whole(lhs), whole(rhs)) if counts_ranks(relation) else (lhs, rhs)
 
 
 def _first_sentence(text: str) -> str:

@@ -10,6 +10,7 @@ import sympy as sp
 from lemmax.check.confirm import confirm, is_open
 from lemmax.check.decide import FALSE, TRUE
 from lemmax.check.judge import Judge, Judged
+from lemmax.check.mutations import DEGENERATE
 from lemmax.check.plan import DrawPlan, draw_plan
 from lemmax.check.recipe import Recipe
 from lemmax.check.search import nearest, search
@@ -20,6 +21,7 @@ from lemmax.statement.theorem import Mutant, Theorem
 from lemmax.statement.verdict import Witness
 
 KEPT = 4  # candidates kept per mutant, the smallest ones
+DOUBTFUL = 12  # instances with an open rank kept per mutant
 EXTRA_BLOCKS = 60  # blocks drawn for mutants that the theorem's own instances did not refute
 ENOUGH_BLOCKS = 8  # once each mutant has a candidate, mutants are evaluated on no more blocks than this
 
@@ -58,7 +60,7 @@ class Track:
         if any(one.claims[c].state == FALSE for c in self.claims):
             self.candidates = smallest([*self.candidates, one])
         elif any(is_open(one, c) for c in self.claims):
-            self.doubtful = smallest([*self.doubtful, one])
+            self.doubtful = various([*self.doubtful, one])
 
     def outcome(self) -> MutantOutcome:
         """Return what became of the mutant."""
@@ -70,6 +72,19 @@ class Track:
 def smallest(judged: Sequence[Judged]) -> list[Judged]:
     """Return the few judged instances with the smallest recipes."""
     return sorted(judged, key=lambda one: one.recipe.weight)[:KEPT]
+
+
+def various(judged: Sequence[Judged]) -> list[Judged]:
+    """Return a few judged instances, one for each set of mutations: degenerate ones first, then small ones."""
+    found: dict[frozenset[tuple[str, tuple[str, ...]]], Judged] = {}
+    for one in sorted(judged, key=lambda one: (not is_degenerate(one.recipe), one.recipe.weight)):
+        found.setdefault(frozenset((m.kind, m.inputs) for m in one.recipe.mutations), one)
+    return list(found.values())[:DOUBTFUL]
+
+
+def is_degenerate(recipe: Recipe) -> bool:
+    """Did something happen to the instance that makes ranks drop exactly, not only nearly?"""
+    return bool(recipe.omitted) or any(m.kind in DEGENERATE for m in recipe.mutations)
 
 
 def tracks_of(theorem: Theorem) -> list[Track]:
@@ -107,6 +122,8 @@ def hunt(judge: Judge, theorem: Theorem, track: Track, blocks: Blocks, seed: int
     digits = settle_candidates(judge, track)
     if track.witness is not None:
         return digits
+    if track.mutant.instances is not None:
+        theorem = replace(theorem, expected="refuted", instances=track.mutant.instances)
     plan = replace(draw_plan(theorem, track.sizes), family_quarters=1)  # small sizes fail sooner
     closest: list[Judged] = []
     for count, block in enumerate(blocks(plan, EXTRA_BLOCKS)):
@@ -121,7 +138,7 @@ def hunt(judge: Judge, theorem: Theorem, track: Track, blocks: Blocks, seed: int
     for number, start in enumerate(closest):
         found, tried = search(judge, plan, start, track.conditions, track.claims, seed + number)
         track.tried += tried
-        track.candidates += found
+        track.candidates = smallest([*track.candidates, *found])
         digits = settle_candidates(judge, track)
         if track.witness is not None:
             return digits

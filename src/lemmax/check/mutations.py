@@ -119,6 +119,9 @@ FEWEST_AXES = {
 }
 """How many axes an input needs for a mutation to make sense."""
 
+DEGENERATE = ("duplicate", "zero_row", "zero", "zero_slice", "tie", "round")
+"""Mutations that make things equal or 0 without rounding."""
+
 HARMLESS = ("scale", "scale_slice")
 """Mutations that keep a continuous distribution continuous."""
 

@@ -21,8 +21,9 @@ from lemmax.expr.tensor import identifier
 from lemmax.statement.conditions import Claim, Condition
 from lemmax.statement.instances import Arrays
 
-STARTS = 6  # of different sizes
-GENERATIONS = 40
+STARTS = 8  # of different sizes
+GENERATIONS = 60
+PATIENCE = 12  # generations without progress before the next start is taken
 CHILDREN = 12
 
 Array = npt.NDArray[np.float64]
@@ -61,7 +62,11 @@ def search(
     ]
     best, base = start, build_base(plan, start.recipe)
     tried = 0
+    waiting = 0
     for _ in range(GENERATIONS if free else 0):
+        waiting += 1
+        if waiting > PATIENCE:
+            break
         bases = [perturbed(base, free, rng) for _ in range(CHILDREN)]
         children = [_finished(plan, start, child) for child in bases]
         judged = judge.judge_arrays(plan, children, conditions, claims)
@@ -76,7 +81,7 @@ def search(
             return failing, tried
         for one, b in met:
             if slack_of(one, claims) < slack_of(best, claims):
-                best, base = one, b
+                best, base, waiting = one, b, 0
     return [], tried
 
 

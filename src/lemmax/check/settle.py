@@ -92,7 +92,11 @@ def _compared(
     pairs = [np.broadcast_arrays(v[relation.lhs.digest], v[relation.rhs.digest]) for v, _ in (coarse, fine)]
     watch = coarse[1].joined(fine[1])
     entries, difference = compare_precisely(
-        relation.op, (pairs[0][0], pairs[0][1]), (pairs[1][0], pairs[1][1]), watch
+        relation.op,
+        (pairs[0][0], pairs[0][1]),
+        (pairs[1][0], pairs[1][1]),
+        watch,
+        counts_ranks(relation) and all(is_count(x) for pair in pairs for x in pair),
     )
     index = worst_entry(relation.op, entries, difference)
     state = int(entries.min())
@@ -149,6 +153,13 @@ def agreement_of(comparison: Comparison) -> int:
         lhs, rhs = mpmath.mpf(comparison.lhs), mpmath.mpf(comparison.rhs)
         gap = abs(lhs - rhs) / max(abs(lhs), abs(rhs), mpmath.mpf(1))
         return min(most, int(mpmath.floor(-mpmath.log10(gap)))) if gap else most
+
+
+def is_count(values: Array) -> bool:
+    """Are all entries integers?"""
+    import mpmath
+
+    return all(mpmath.isint(x) for x in values.flat)
 
 
 @cache

@@ -70,7 +70,7 @@ class WatchedArithmetic(MpArithmetic):
 
     def _see(self, x: Array) -> Array:
         for number in np.asarray(x, dtype=object).flat:
-            _, mantissa, exponent, bits = number._mpf_
+            _, mantissa, exponent, bits = self.context.convert(number)._mpf_
             if mantissa:  # neither 0 nor infinite
                 top = exponent + bits
                 if top > self._high:
@@ -109,6 +109,28 @@ class WatchedArithmetic(MpArithmetic):
 
     def _each(self, f: Callable[[Any], Any], x: Array, shape: tuple[int, ...]) -> Array:
         return self._see(super()._each(f, x, shape))
+
+    def inverse(self, x: Array) -> Array:
+        """Return inverses, undefined for singular matrices."""
+        return self._each(lambda a: self._solved(self.context.inverse, a).tolist(), x, x.shape[-2:])
+
+    def determinant(self, x: Array) -> Array:
+        """Return determinants."""
+
+        def one(a: Any) -> Any:
+            try:
+                return self._solved(self.context.det, a)
+            except ZeroDivisionError:
+                return self.context.zero
+
+        return self._each(one, x, ())
+
+    def _solved(self, f: Callable[[Any], Any], a: Any) -> Any:
+        """Apply a function that eliminates; mpmath stumbles over a column in which no pivot is left."""
+        try:
+            return f(a)
+        except TypeError:
+            raise ZeroDivisionError("singular matrix") from None
 
     def rank(self, x: Array) -> Array:
         """Count singular values above ``10^(-digits/2)`` relative to the largest; flag deficient ranks."""

@@ -21,6 +21,7 @@ A theorem file builds one :class:`Theorem`; the template is ``proofs/_template.p
             lx.Mutant("twice the bound", a >= 2 * b, "equality occurs at N n = m = 1"),
             lx.Mutant("no rank condition", drop="full row rank", reason="..."),
             lx.Mutant("fewer columns than rows", drop=(N * n <= H * D,), reason="..."),  # a size constraint
+            lx.Mutant("...", claim, "...", instances=Instances(...)),  # if the theorem's do not show it false
         ],
         instances=Instances(                        # all optional
             sizes={N: 2, n: (1, 3), D: 6},          # largest, or (smallest, largest); default 3

@@ -27,12 +27,14 @@ class Mutant:
         claim: the changed conclusion; ``None`` keeps the theorem's.
         reason: why the variant is false, in a sentence.
         drop: hypotheses left out: names of hypotheses, or size constraints as they stand in the theorem.
+        instances: how instances are drawn that show it false, where the theorem's do not reach so far.
     """
 
     name: str
     claim: Claim | Sequence[Claim] | None = None
     reason: str = ""
     drop: str | sp.Rel | Sequence[str | sp.Rel] = ()
+    instances: Instances | None = None
 
     def __post_init__(self) -> None:
         """Turn sequences into tuples."""
@@ -119,7 +121,9 @@ class Theorem:
     @property
     def inputs(self) -> tuple[Input, ...]:
         """All inputs of the theorem and of its instances, in the order in which a walk meets them."""
-        return inputs_of(*self.tensors, *self.instances.derived.values(), *self.instances.derived)
+        drawn = [self.instances, *(m.instances for m in self.mutants if m.instances is not None)]
+        derived = [t for spec in drawn for pair in spec.derived.items() for t in pair]
+        return inputs_of(*self.tensors, *derived)
 
     @property
     def size_symbols(self) -> tuple[sp.Symbol, ...]:

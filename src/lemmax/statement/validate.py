@@ -14,6 +14,7 @@ from lemmax.expr.sizes import same_size
 from lemmax.expr.tensor import identifier
 from lemmax.statement.conditions import Claim, Generic
 from lemmax.statement.convergence import Convergence
+from lemmax.statement.instances import Instances
 from lemmax.statement.kinds import is_a
 
 if TYPE_CHECKING:
@@ -102,15 +103,21 @@ def _check_inputs(what: str, theorem: Theorem) -> None:
             raise InvalidArgument(
                 f"{what}: the name of input {t.label()} gives {code!r} in code, empty or taken."
             )
-    for t in theorem.instances.named_inputs:
-        if t not in inputs:
+    _check_instances(what, theorem, theorem.instances)
+
+
+def _check_instances(what: str, theorem: Theorem, instances: Instances) -> None:
+    for t in instances.named_inputs:
+        if t not in theorem.inputs:
             raise InvalidArgument(f"{what}: instances mention {t!r}, which is no input of the theorem.")
-    for t, value in theorem.instances.derived.items():
+    for t, value in instances.derived.items():
         if not all(same_size(a, b) for a, b in zip(t.shape, value.shape, strict=True)):
             raise InvalidArgument(f"{what}: derived input {t.label()} cannot take the value {value.label()}.")
-    tokens = theorem.instances.tokens
+    tokens = instances.tokens
     if tokens is not None and tokens.ndim < 2:
         raise InvalidArgument(f"{what}: tokens={tokens.label()} has no rows; tokens are rows of (..., n, D).")
+    for symbol in instances.sizes:
+        _check_known(what, f"the range of {symbol}", {symbol}, set(theorem.size_symbols))
 
 
 def _check_sizes(what: str, theorem: Theorem) -> None:
@@ -122,8 +129,6 @@ def _check_sizes(what: str, theorem: Theorem) -> None:
                 "such as N * n <= H * D; equality is sympy.Eq(a, b)."
             )
         _check_known(what, f"the size constraint {constraint}", constraint.free_symbols, known)
-    for symbol in theorem.instances.sizes:
-        _check_known(what, f"the range of {symbol}", {symbol}, known)
 
 
 def _check_known(what: str, where: str, symbols: set[sp.Symbol], known: set[sp.Symbol]) -> None:
@@ -140,6 +145,8 @@ def _check_mutant(what: str, theorem: Theorem, mutant: Mutant) -> None:
         raise InvalidArgument(f"{what}: mutant {mutant.name!r} gives no reason why it is false.")
     if not mutant.claims and not mutant.dropped:
         raise InvalidArgument(f"{what}: mutant {mutant.name!r} changes nothing; give claim= or drop=.")
+    if mutant.instances is not None:
+        _check_instances(f"{what}, mutant {mutant.name!r}", theorem, mutant.instances)
     names = [hypothesis.name for hypothesis in theorem.hypotheses]
     for dropped in mutant.dropped:
         if dropped not in names and dropped not in theorem.sizes:

@@ -23,7 +23,7 @@ from lemmax.interpret.parts import Run
 from lemmax.interpret.program import Program
 from lemmax.interpret.protocol import Arithmetic, Value
 
-STEP = 1e-50  # its square is far below rounding, and products of two such numbers do not underflow
+STEP = 1e-30  # its square is far below rounding, and tiny slopes times it do not underflow
 CHUNK = 256  # entries of the variable that are perturbed at once: bounds the memory
 FLOAT_DIGITS = 20  # for nested derivatives in floating point: more than float64 holds
 
@@ -63,6 +63,7 @@ def _fixed(node: Derivative, program: Program) -> tuple[list[Tensor], set[str]]:
         if any(operand.digest in moving for operand in t.operands):
             moving.add(t.digest)
     used = {operand.digest for t in program.order if t.digest in moving for operand in t.operands}
+    used.add(node.of.digest)
     return [t for t in program.order if t.digest not in moving and t.digest in used], moving
 
 

@@ -50,7 +50,11 @@ mutants = [
         substitute(f, {WQ: WQ @ T, WK: WK @ T}).named("f'").eq(f),
         "T T^T is not the identity unless T is orthogonal",
     ),
-    lx.Mutant("queries only", substitute(f, {WQ: WQ @ T}).named("f'").eq(f), "the logits change"),
+    lx.Mutant(
+        "queries only",
+        substitute(f, {WQ: WQ @ T}).named("f'").eq(f),
+        "the logits change with the queries alone",
+    ),
     lx.Mutant(
         "Gaussian kernel",
         substitute(gaussian.loss, scaled).named("f'").eq(gaussian.loss),

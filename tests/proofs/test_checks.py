@@ -1,0 +1,53 @@
+"""Every theorem gets its expected verdict, and every mutant of it is refuted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import lemmax as lx
+from lemmax.statement import Report
+from tests.proofs.files import FILES, theorem_of
+
+FEW, MANY = 40, 200
+SEEDS = range(1, 11)
+SMALL = {"N": 2, "n": 2, "H": 2}  # a false claim is refuted on no more than this
+
+
+def assert_expected(report: Report, instances: int) -> None:
+    assert report.as_expected, str(report)
+    evidence = report.evidence
+    assert not evidence.survivors, str(report)
+    if report.expected == "holds":
+        assert evidence.accepted >= instances, str(report)
+        assert 2 * evidence.family >= evidence.accepted, str(report)
+        assert evidence.acceptance >= 0.05, str(report)
+        assert all(h.true and h.false for h in evidence.hypotheses), str(report)
+    else:
+        assert report.witness is not None
+        sizes = report.witness.sizes
+        assert all(sizes[name] <= most for name, most in SMALL.items() if name in sizes), str(report)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_verdict_on_few_instances(path: Path) -> None:
+    assert_expected(lx.check(theorem_of(path), instances=FEW, seed=0), FEW)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_verdict_for_ten_seeds(path: Path) -> None:
+    theorem = theorem_of(path)
+    for seed in SEEDS:
+        assert_expected(lx.check(theorem, instances=MANY, seed=seed), MANY)
+
+
+def test_a_run_follows_from_its_seed() -> None:
+    theorem = theorem_of(FILES[0])
+    first, again, other = (lx.check(theorem, instances=FEW, seed=seed).to_json() for seed in (3, 3, 4))
+    for report in (first, again, other):
+        del report["seconds"]
+    assert first == again
+    assert first != other

@@ -31,7 +31,14 @@ FUNCTIONS = {setting: compiled(*setting) for setting in SETTINGS}
 def instance(rng: np.random.Generator, mask: str | None, **sizes: int) -> dict[str, np.ndarray]:
     size = {"N": 2, "n": 3, "D": 4, "d": 2, "v": 3, "m": 2, "H": 2, **sizes}
     N, n, D, d, v, m, H = (size[k] for k in ("N", "n", "D", "d", "v", "m", "H"))
-    shapes = {"X": (N, n, D), "Y": (N, n, m), "WQ": (H, D, d), "WK": (H, D, d), "WV": (H, D, v), "WO": (H, v, m)}
+    shapes = {
+        "X": (N, n, D),
+        "Y": (N, n, m),
+        "WQ": (H, D, d),
+        "WK": (H, D, d),
+        "WV": (H, D, v),
+        "WO": (H, v, m),
+    }
     arrays = {name: rng.standard_normal(shape) for name, shape in shapes.items()}
     if mask == "additive":
         M = rng.standard_normal((n, n))
@@ -60,7 +67,9 @@ def by_hand(arrays: dict[str, np.ndarray], kernel: str, mask: str | None) -> Any
 
 @pytest.mark.parametrize(("kernel", "mask"), SETTINGS)
 @given(st.integers(0, 2**32 - 1), st.tuples(*[st.integers(1, 4)] * 7))
-def test_gradients_by_complex_steps(kernel: str, mask: str | None, seed: int, extents: tuple[int, ...]) -> None:
+def test_gradients_by_complex_steps(
+    kernel: str, mask: str | None, seed: int, extents: tuple[int, ...]
+) -> None:
     rng = np.random.default_rng(seed)
     arrays = instance(rng, mask, **dict(zip(("N", "n", "D", "d", "v", "m", "H"), extents, strict=True)))
     value, *gradients = FUNCTIONS[kernel, mask](**arrays)
@@ -84,7 +93,11 @@ def test_taylor_remainder_has_slope_two(kernel: str, mask: str | None) -> None:
     linear = sum((g * directions[name]).sum() for name, g in zip(names, gradients, strict=True))
     steps = np.array([1e-2, 1e-3])
     remainders = [
-        abs(fn(**{**arrays, **{name: arrays[name] + t * directions[name] for name in names}})[0] - value - t * linear)
+        abs(
+            fn(**{**arrays, **{name: arrays[name] + t * directions[name] for name in names}})[0]
+            - value
+            - t * linear
+        )
         for t in steps
     ]
     assert np.log(remainders[0] / remainders[1]) / np.log(10) == pytest.approx(2, abs=0.1)
@@ -113,9 +126,9 @@ def test_shared_products_are_computed_once() -> None:
     fn = FUNCTIONS["softmax", None]
     for projection in ("X[:, None] @ WQ", "X[:, None] @ WK", "X[:, None] @ WV"):
         assert fn.source.count(projection) == 1
-    # value and four gradients: 3 projections, A, S V, F | R W^O, bar S | 2 per weight, 1 for W^O which shares S X V
+    # 3 projections, A, S V, F, the sum of squares | R W^O, bar S | 2 per gradient, 1 for that in W^O
     products = [node for node in ast.walk(ast.parse(fn.source)) if isinstance(node, ast.MatMult)]
-    assert len(products) == 16  # the last one is the sum of squares
+    assert len(products) == 16
 
 
 def test_gaussian_gradients_end_in_one_product_each() -> None:

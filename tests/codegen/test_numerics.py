@@ -64,7 +64,7 @@ def test_softmax_and_logsumexp_of_large_logits(scale: float) -> None:
             assert abs(lse[row] - log_total) <= 4e-16 * (abs(log_total) + 1)
             for column in range(4):
                 share = exact[column] / total
-                # exp turns an absolute error of the logits, half a unit of their last place, into a relative one
+                # exp turns half a unit in the last place of the logits into a relative error
                 assert abs(S[row, column] - share) <= 4e-16 * (1 + scale) * share + mpmath.mpf(1e-307)
                 for value in (log_S[row, column], cross[row, column]):
                     log_share = mpmath.mpf(float(logits[row, column])) - log_total

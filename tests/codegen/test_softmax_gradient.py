@@ -61,7 +61,9 @@ def test_row_sums_lose_everything_at_a_large_margin() -> None:
 
 def test_both_forms_agree_on_moderate_rows() -> None:
     arrays = saturated(1)
-    forms = [lx.compile(LOSS_AND_GRADIENTS, softmax_gradient=form)(**arrays) for form in ("pairwise", "rowsum")]
+    forms = [
+        lx.compile(LOSS_AND_GRADIENTS, softmax_gradient=form)(**arrays) for form in ("pairwise", "rowsum")
+    ]
     for a, b in zip(*forms, strict=True):
         assert relative_error(a, b) < 1e-13
 
@@ -99,5 +101,5 @@ def test_pairwise_along_any_axis() -> None:
 
 
 def test_an_unknown_form() -> None:
-    with pytest.raises(lx.InvalidArgument, match="softmax_gradient='exact'.*'auto', 'pairwise', 'rowsum'"):
+    with pytest.raises(lx.InvalidArgument, match=r"softmax_gradient='exact'.*'auto', 'pairwise', 'rowsum'"):
         lx.compile(LOSS_AND_GRADIENTS, softmax_gradient="exact")  # type: ignore[arg-type]

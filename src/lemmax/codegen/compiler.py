@@ -46,7 +46,7 @@ def compile(
         t: a tensor, or a list of tensors, which share their common parts and are returned as a tuple.
         batch: ``True`` gives every input a leading instance axis, a list of names only those; all outputs
             get it.
-        name: name of the function; by default that of a single tensor, else ``compute``.
+        name: name of the function; by default ``compute``, with the name of a single tensor.
         outputs: names of the results in the source, for tensors without a name.
         softmax_gradient: ``rowsum`` or ``pairwise``; ``auto`` takes the pairwise form, which is exact for
             saturated rows, where its array of pairs has at most three axes.
@@ -124,9 +124,10 @@ def _batched(inputs: Sequence[Input], arguments: Sequence[str], batch: object) -
 
 def _function_name(name: str | None, roots: Sequence[Tensor], several: bool, arguments: Sequence[str]) -> str:
     if name is None:
-        given = identifier(roots[0].name) if not several and roots[0].name else ""
-        usable = given.isidentifier() and given not in RESERVED and given not in arguments
-        return given if usable and _is_free(given) else "compute"
+        given = "compute"
+        if not several and roots[0].name:
+            given = f"compute_{identifier(roots[0].name)}"
+        return next(n for n in (given, *(f"{given}_{p}" for p in range(2, 99))) if n not in arguments)
     if not (isinstance(name, str) and _is_free(name)) or name in RESERVED or name in arguments:
         raise InvalidArgument(
             f"name={name!r}: expected a name that Python allows, that is no name of an input and hides no "

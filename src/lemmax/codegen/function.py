@@ -84,7 +84,7 @@ def _as_array(function: str, name: str, value: Any) -> np.ndarray[Any, np.dtype[
     if array.dtype.kind not in "biufc":
         raise InvalidArgument(
             f"{function}: {name} is of type {type(value).__name__} with entries of type {array.dtype}"
-            "; expected an array of numbers. Convert symbolic matrices first, for example np.array(M, dtype=float)."
+            "; expected an array of numbers. Convert symbolic matrices first: np.array(M, dtype=float)."
         )
     return array
 

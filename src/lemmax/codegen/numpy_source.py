@@ -41,7 +41,10 @@ def numpy_source(plan: Plan) -> str:
     renderer = Renderer(plan.variables, plan.sizes)
     names = Names([*plan.arguments, *plan.sizes.values(), *plan.variables.values(), plan.name])
     for statement in plan.statements:
-        body += _statement_lines(statement, renderer, names, writer)
+        if statement.tensor is not None and _is_told(statement, plan):
+            comment = f"# {writer.definition(statement.tensor, statement.name)}"
+            body += [comment] if len(comment) <= WIDTH - 4 else []
+        body += _statement_lines(statement, renderer, names)
     body.append(f"return {_result(plan)}")
     imports = ["import math", ""] if "erf" in operations else []
     lines = [
@@ -67,9 +70,18 @@ def _operations(plan: Plan) -> frozenset[str]:
 
 
 def _name_lookup(plan: Plan) -> NameOf:
-    by_digest = {s.tensor.digest: s.name for s in plan.statements if s.tensor is not None}
+    by_digest = {
+        s.tensor.digest: s.name for s in plan.statements if s.tensor is not None and _is_told(s, plan)
+    }
     by_digest.update({t.digest: a for t, a in zip(plan.inputs, plan.arguments, strict=True)})
     return lambda t: by_digest.get(t.digest)
+
+
+def _is_told(s: Statement, plan: Plan) -> bool:
+    """Is the statement a tensor that a reader knows: a named one, or an output?"""
+    return s.tensor is not None and (
+        s.tensor.name is not None or s.name in {name for name, _ in plan.outputs}
+    )
 
 
 def _single_letters(plan: Plan) -> frozenset[str]:
@@ -99,7 +111,7 @@ def _docstring(plan: Plan, writer: FormulaWriter) -> list[str]:
     lines = [f'r"""Return {described}.', ""]
     formulas = []
     for s in plan.statements:
-        if s.tensor is not None and (s.tensor.name is not None or s.name in names):
+        if s.tensor is not None and _is_told(s, plan):
             formulas.append(writer.definition(s.tensor, s.name))
     for formula in formulas:
         lines += textwrap.wrap(formula, WIDTH - 8, initial_indent="    ", subsequent_indent="        ")
@@ -112,12 +124,7 @@ def _docstring(plan: Plan, writer: FormulaWriter) -> list[str]:
     return lines
 
 
-def _statement_lines(s: Statement, renderer: Renderer, names: Names, writer: FormulaWriter) -> list[str]:
-    lines = []
-    if s.tensor is not None:
-        comment = f"# {writer.definition(s.tensor, s.name)}"
-        if len(comment) <= WIDTH - 4:
-            lines.append(comment)
+def _statement_lines(s: Statement, renderer: Renderer, names: Names) -> list[str]:
     if s.value.op in BLOCKS:
         code = BLOCKS[s.value.op](renderer, s.value, s.name, names)
     else:
@@ -127,7 +134,7 @@ def _statement_lines(s: Statement, renderer: Renderer, names: Names, writer: For
             'with np.errstate(all="ignore"):  # for branches that are not chosen',
             *[f"    {c}" for c in code],
         ]
-    return [*lines, *code]
+    return code
 
 
 def _result(plan: Plan) -> str:

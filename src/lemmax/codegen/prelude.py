@@ -24,7 +24,8 @@ def raising(expected: str, given: str) -> list[str]:
     line = f'    raise ValueError(f"{expected}, got {given}")'
     if len(line) <= WIDTH:
         return [line]
-    return ["    raise ValueError(", f'        f"{expected}, "', f'        f"got {given}"', "    )"]
+    prefix = "f" if "{" in expected else ""
+    return ["    raise ValueError(", f'        {prefix}"{expected}, "', f'        f"got {given}"', "    )"]
 
 
 def conversion_lines(plan: Plan, complex_allowed: bool) -> list[str]:

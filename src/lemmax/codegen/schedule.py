@@ -19,10 +19,10 @@ from lemmax.codegen.values import Value
 from lemmax.errors import InvalidArgument
 from lemmax.expr.tensor import identifier
 
-LONGEST = 12
+LONGEST = 10
 """Most weight of one expression: an operation weighs 2, a view 1."""
-LONGEST_OPERAND = 4
-"""Most weight of an operand of a matrix product."""
+LONGEST_OPERAND = {True: 2, False: 4}
+"""Most weight of an operand of a matrix product, if it holds another matrix product and if not."""
 
 LEAVES = frozenset({"input", "number", "arange", "eye", "truth"})
 VIEWS = frozenset({"transpose", "expand", "take", "slice", "diagonal", "broadcast", "copy"})
@@ -67,22 +67,33 @@ class Scheduler:
     def choose(self) -> list[Value]:
         """Return the values that get a variable, in order of execution."""
         weight: dict[int, int] = {}
+        holds_product: dict[int, bool] = {}
         for v in self.order:
             if v.op == "input":
-                weight[v.number] = 0
+                weight[v.number], holds_product[v.number] = 0, False
                 continue
             inline = [a for a in dict.fromkeys(v.args) if not self.has_variable(a)]
             own = 0 if v.op in LEAVES else 1 if v.op in VIEWS else 2
-            while inline:
+            for a in list(inline):
+                if v.op == "matmul" and weight[a.number] > LONGEST_OPERAND[holds_product[a.number]]:
+                    base = self.without_views(a)
+                    self.forced.add(base.number)
+                    inline.remove(a)
+            while inline and own + sum(weight[a.number] for a in inline) > LONGEST:
                 heaviest = max(inline, key=lambda a: weight[a.number])
-                most = weight[heaviest.number]
-                fits = own + sum(weight[a.number] for a in inline) <= LONGEST
-                if most < 4 or (fits and not (v.op == "matmul" and most > LONGEST_OPERAND)):
+                if weight[heaviest.number] < 3:
                     break
                 self.forced.add(heaviest.number)
                 inline.remove(heaviest)
             weight[v.number] = own + sum(weight[a.number] for a in inline)
+            holds_product[v.number] = v.op == "matmul" or any(holds_product[a.number] for a in inline)
         return [v for v in self.order if v.op != "input" and self.has_variable(v)]
+
+    def without_views(self, v: Value) -> Value:
+        """Return what a chain of views without a variable looks at."""
+        while v.op in VIEWS and v.args[0].op not in LEAVES and not self.has_variable(v.args[0]):
+            v = v.args[0]
+        return v
 
     def has_variable(self, v: Value) -> bool:
         """Does a value have a name of its own?"""
@@ -155,7 +166,8 @@ def schedule(
     statements = []
     for v in chosen:
         if v.number not in variables:
-            variables[v.number] = names.take(wished_name(v, variables))
+            logits = any(u.op in ("softmax", "logsumexp") and v in u.args for u in scheduler.order)
+            variables[v.number] = names.take("logits" if logits else wished_name(v, variables))
         inside = inline_values(v, variables)
         operands = tuple(
             dict.fromkeys(variables[a.number] for a in inside if a.number in variables and a is not v)

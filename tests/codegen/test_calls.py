@@ -1,0 +1,209 @@
+"""What a compiled function takes, and what it says to what it does not take."""
+
+from __future__ import annotations
+
+import traceback
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import lemmax as lx
+
+N, n, D, k = lx.sizes("N n D k")
+X, W, Y = lx.tensor("X", n, D), lx.tensor("W", D, k), lx.tensor("Y", n, k)
+FN = lx.compile((X @ W - Y).named("R"))
+GOOD = {"X": np.ones((2, 3)), "W": np.ones((3, 4)), "Y": np.zeros((2, 4))}
+
+
+def test_by_keyword_and_by_position() -> None:
+    expected = np.full((2, 4), 3.0)
+    np.testing.assert_array_equal(FN(**GOOD), expected)
+    np.testing.assert_array_equal(FN(*[GOOD[name] for name in FN.inputs]), expected)
+    first, *rest = FN.inputs
+    np.testing.assert_array_equal(FN(GOOD[first], **{name: GOOD[name] for name in rest}), expected)
+
+
+@pytest.mark.parametrize(
+    ("positional", "named", "text"),
+    [
+        ((), {"X": GOOD["X"]}, "missing: "),
+        ((), {**GOOD, "V": 1}, "there is no argument 'V'"),
+        ((1, 2, 3, 4), {}, "4 arrays were given by position"),
+        (tuple(GOOD.values()), {"X": GOOD["X"]}, "'X' is given by position and by name"),
+    ],
+)
+def test_wrong_arguments(positional: tuple[object, ...], named: dict[str, object], text: str) -> None:
+    with pytest.raises(lx.InvalidArgument, match=text) as caught:
+        FN(*positional, **named)
+    assert "compute_R takes" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"X": np.ones(3)}, r"X must have shape \(n, D\).*got \(3,\)"),
+        ({"X": np.ones((2, 4))}, r"D = [34], got"),
+        ({"W": np.ones((3, 5))}, r"k = [45], got"),
+        ({"Y": np.ones((3, 4))}, r"n = [23], .*got"),
+        ({"X": np.ones((2, 0)), "W": np.ones((0, 4))}, r"all sizes must be at least 1, got .*D = 0"),
+    ],
+)
+def test_wrong_shapes(change: dict[str, np.ndarray], text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        FN(**{**GOOD, **change})
+
+
+def test_derived_sizes() -> None:
+    B = lx.tensor("B", N * n, D)
+    fn = lx.compile([lx.sum(lx.tensor("T", N, n, D)), lx.sum(B)])
+    assert fn(T=np.ones((2, 3, 4)), B=np.ones((6, 4))) == (24.0, 24.0)
+    with pytest.raises(
+        ValueError, match=r"B must have shape \(N\*n, D\) with N = 2, n = 3, D = 4, got \(5, 4\)"
+    ):
+        fn(T=np.ones((2, 3, 4)), B=np.ones((5, 4)))
+
+
+def test_sizes_that_are_worked_out() -> None:
+    wide, tall = lx.tensor("wide", 2 * n + 1, D), lx.tensor("tall", D * k, D)
+    fn = lx.compile([lx.sum(wide) / n, lx.sum(tall) / k])
+    assert fn(wide=np.ones((7, 2)), tall=np.ones((8, 2))) == (14 / 3, 4.0)
+    with pytest.raises(ValueError, match=r"axis 0 of wide must have size 2\*n \+ 1, got 6"):
+        fn(wide=np.ones((6, 2)), tall=np.ones((8, 2)))
+    with pytest.raises(ValueError, match=r"axis 0 of tall must have size D\*k, got 7"):
+        fn(wide=np.ones((7, 2)), tall=np.ones((7, 2)))
+
+
+def test_sizes_that_cannot_be_worked_out() -> None:
+    with pytest.raises(lx.InvalidArgument, match=r"sizes in the shape of A \(N\*n\) cannot be worked out"):
+        lx.compile(lx.tensor("A", N * n))
+    with pytest.raises(
+        lx.InvalidArgument, match="the size k occurs in the expression but in the shape of no input"
+    ):
+        lx.compile(lx.sum(X) * lx.sum(lx.ones(k)) + lx.ones(k))
+
+
+def test_concrete_sizes() -> None:
+    fn = lx.compile(lx.sum(lx.tensor("A", n, 3)))
+    assert fn(np.ones((2, 3))) == 6
+    with pytest.raises(ValueError, match=r"A must have shape \(n, 3\), got \(2, 4\)"):
+        fn(np.ones((2, 4)))
+
+
+def test_lists_and_integers() -> None:
+    value = FN(X=[[1, 2]], W=[[1], [2]], Y=[[3]])
+    assert value.dtype == np.float64
+    assert value.tolist() == [[2.0]]
+    assert FN(X=[[True, False]], W=[[1], [2]], Y=[[3]]).dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (sp.Matrix([[1, 2, 3], [4, 5, 6]]), "entries of type object.*Convert symbolic matrices"),
+        ([["a", "b", "c"]] * 2, "expected an array of numbers"),
+        ([[1, 2, 3], [4, 5]], "nested lists of numbers of equal lengths"),
+        (None, "of type NoneType"),
+        ({"a": 1}, "of type dict"),
+        (np.array([["2020-01-01"] * 3] * 2, dtype="datetime64[D]"), "entries of type datetime64"),
+    ],
+)
+def test_no_arrays(value: object, text: str) -> None:
+    with pytest.raises(lx.InvalidArgument, match=text) as caught:
+        FN(**{**GOOD, "X": value})
+    assert "compute_R: X" in str(caught.value)
+
+
+def test_precision() -> None:
+    single = {name: a.astype(np.float32) for name, a in GOOD.items()}
+    assert FN(**single).dtype == np.float32
+    assert FN(**{**single, "X": GOOD["X"]}).dtype == np.float64
+    assert FN(**{**single, "X": np.ones((2, 3), dtype=np.int8)}).dtype == np.float64
+    assert FN(**{**single, "X": GOOD["X"].astype(np.float16)}).dtype == np.float64
+    assert FN(**{**GOOD, "X": GOOD["X"] + 1j}).dtype == np.complex128
+
+
+def test_complex_arrays_where_they_would_mislead() -> None:
+    fn = lx.compile(lx.abs(X))
+    assert fn(np.ones((1, 1))) == 1
+    with pytest.raises(ValueError, match=r"expected arrays of real numbers, got .*complex128"):
+        fn(np.ones((1, 1)) * 1j)
+
+
+def test_scalars() -> None:
+    s = lx.tensor("s")
+    fn = lx.compile([s * lx.sqnorm(X), s**2])
+    assert fn(s=2, X=[[3.0]]) == (18.0, 4.0)
+    assert all(type(value) is float for value in fn(s=2, X=[[3.0]]))
+    assert type(lx.compile([s])(s=1)) is tuple
+    with pytest.raises(ValueError, match=r"s must have shape \(\), got \(1,\)"):
+        fn(s=[2.0], X=[[3.0]])
+
+
+def test_constants() -> None:
+    assert lx.compile(lx.full(2))() == 2.0
+    assert lx.compile(lx.eye(2))().tolist() == [[1, 0], [0, 1]]
+    assert lx.compile([lx.zeros(2), lx.full(sp.Rational(1, 3), 1)])()[1].tolist() == [1 / 3]
+
+
+def test_an_input_that_cancels_is_still_an_argument() -> None:
+    fn = lx.compile(X - X)
+    assert fn.inputs == ("X",)
+    assert fn(np.ones((2, 2))).tolist() == [[0, 0], [0, 0]]
+    batch = lx.compile(X - X, batch=True)
+    assert batch(np.ones((5, 2, 2))).shape == (5, 2, 2)
+
+
+def test_what_cannot_be_compiled() -> None:
+    for bad in (3, "X", [], [X, 3], None):
+        with pytest.raises(lx.InvalidArgument, match="expected a tensor or a list of tensors"):
+            lx.compile(bad)  # type: ignore[arg-type]
+    with pytest.raises(lx.UnsupportedYet, match="work it out first"):
+        lx.compile(lx.Derivative(lx.sqnorm(X), X))
+    points, target = lx.tensor("P", N, n, D), lx.tensor("t", D)
+    with pytest.raises(lx.UnsupportedYet, match=r"'hull_distance'.*lx\.evaluate"):
+        lx.compile(lx.hull_distance(points, target))
+    with pytest.raises(lx.UnsupportedYet, match="neither an index symbol nor fixed"):
+        lx.compile(lx.tensor_from(lambda i: lx.tensor("v", n)[n - 1 - i], shape=(n,)))
+    with pytest.raises(lx.UnsupportedYet, match="code for zeta"):
+        lx.compile(lx.tensor_from(lambda i: sp.zeta(lx.tensor("v", n)[i])))
+
+
+def test_wrong_batch() -> None:
+    for batch in (["V"], [], "X", [3], 1.5):
+        with pytest.raises(lx.InvalidArgument, match="expected True, False or a list of names out of"):
+            lx.compile(X @ W, batch=batch)  # type: ignore[arg-type]
+    with pytest.raises(lx.InvalidArgument, match="no input that could carry"):
+        lx.compile(lx.eye(3), batch=True)
+
+
+def test_batch_axis_is_checked() -> None:
+    fn = lx.compile(X @ W, batch=True)
+    with pytest.raises(ValueError, match=r"must have shape \(batch, "):
+        fn(X=np.ones((5, 2, 3)), W=np.ones((4, 3, 4)))
+
+
+def test_outputs_that_do_not_depend_on_the_batch() -> None:
+    first, second = lx.compile([X @ W, lx.sqnorm(W)], batch=["X"])(X=np.ones((5, 2, 3)), W=np.ones((3, 4)))
+    assert first.shape == (5, 2, 4)
+    assert second.tolist() == [12.0] * 5
+
+
+def test_wrong_sizes() -> None:
+    for sizes in ({"m": 3}, {"n": 0}, {"n": 2.5}, {"n": True}):
+        with pytest.raises(lx.InvalidArgument, match="expected a positive integer for one of the sizes"):
+            lx.compile(X @ W, sizes=sizes)  # type: ignore[arg-type]
+
+
+def test_traceback_shows_the_generated_line() -> None:
+    try:
+        FN(**{**GOOD, "W": np.ones((1, 1))})
+    except ValueError:
+        shown = traceback.format_exc()
+    assert "raise ValueError" in shown
+    assert "<lemmax compute_R" in shown
+
+
+def test_description() -> None:
+    assert repr(FN) == f"<CompiledFunction compute_R({', '.join(FN.inputs)})>"
+    assert "X: (n, D)" in str(FN.__doc__)

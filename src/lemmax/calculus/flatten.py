@@ -26,6 +26,9 @@ from lemmax.expr.nodes import Lambda, Term
 from lemmax.expr.tensor import Tensor
 
 _MOST_FACTORS = 12  # products of more factors are kept apart: repeated squaring would grow without bound
+_MOST_TERMS = (
+    12  # longer sums are kept apart: x + f(x), repeated, would have a summand for every layer in every layer
+)
 
 
 def flatten(roots: Sequence[Tensor], keep: Collection[Tensor] = ()) -> list[Tensor]:
@@ -78,11 +81,14 @@ def _inline_one(term: Term, flat: dict[str, Tensor], kept: set[str]) -> list[Ter
             continue
         if not _may_inline(t, kept):
             continue
+        own = flat.get(t.digest, t)
+        assert isinstance(own, Lambda)
+        if exponent == 1 and len(factors) == 1 and not term.bound and len(own.terms) <= _MOST_TERMS:
+            return _replace(term, factor, open_lambda(own, indices_of(base)), exponent)
         # the flat form is inlined if it is a product; if it became a sum, the form it came from may be one
-        for form in (flat.get(t.digest, t), t):
+        for form in (own, t):
             assert isinstance(form, Lambda)
-            alone = exponent == 1 and len(factors) == 1 and not term.bound
-            if alone or _fits(form, exponent, len(factors)):
+            if _fits(form, exponent, len(factors)):
                 return _replace(term, factor, open_lambda(form, indices_of(base)), exponent)
     return None
 

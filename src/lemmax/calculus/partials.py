@@ -12,10 +12,10 @@ from typing import Literal
 import sympy as sp
 
 from lemmax.calculus.canonical import expand_terms
-from lemmax.calculus.terms import entries_of, entry_tensor, indices_of
+from lemmax.calculus.terms import entries_of, entry_tensor, indices_of, is_monomial
 from lemmax.errors import InvalidArgument, MissingRule, NonSmooth
 from lemmax.expr.functions import relu, sigmoid, softplus, step
-from lemmax.expr.indices import fresh
+from lemmax.expr.indices import fresh, is_index
 from lemmax.expr.nodes import Lambda, Term
 from lemmax.expr.tensor import Tensor, TensorSymbol
 
@@ -77,13 +77,28 @@ def local_partial(of: Lambda, wrt: Tensor, nonsmooth: Smoothness) -> LocalPartia
             ties = [sp.KroneckerDelta(i, j) for i, j in zip(columns, indices_of(entry), strict=True)]
             terms += [
                 Term(bound, sp.Mul(part.expr, *ties))
-                for part in expand_terms(Term(bound, slope))
+                for part in _summands(Term(bound, slope))
                 if part.expr != 0
             ]
     # the most telling rule names the step: a product of powers is differentiated by the product rule
     order = ("elementwise_derivative", "power_rule", "product_rule", "linearity")
     rule = next((r for r in order if r in rules), "linearity")
     return LocalPartial(rows, columns, tuple(terms), rule)
+
+
+def _summands(slope: Term) -> list[Term]:
+    """Multiply a slope out if that gives products of entries, or parts over fewer indices.
+
+    ``1 - tanh(x)**2`` stays one factor: multiplied out, a composition of d functions would have d summands.
+    """
+    parts = expand_terms(slope)
+    sums = [f for f in sp.Mul.make_args(slope.expr) if isinstance(f, sp.Add)]
+    whole = all(_indices(s) in (set(), _indices(f)) for f in sums for s in f.args)
+    return [slope] if whole and not all(is_monomial(part.expr) for part in parts) else parts
+
+
+def _indices(expr: sp.Expr) -> set[sp.Symbol]:
+    return {s for s in expr.atoms(sp.Symbol) if is_index(s)}
 
 
 def differentiate(expr: sp.Expr, entry: sp.Expr, nonsmooth: Smoothness) -> sp.Expr:

@@ -22,13 +22,14 @@ Evidence. Tested on random instances; each mutant is refuted in the same run.
 from __future__ import annotations
 
 import lemmax as lx
-from lemmax.statement import Instances
+from lemmax.statement import Draw, Instances
 
 # -- variables ---------------------------------------------------------------------------------------
 model = lx.models.attention(kernel="softmax")
 gaussian = lx.models.attention(kernel="gaussian")  # on the same inputs
 N, n, D, d, v, m, H = model.sizes
 X, Y, f = model.X, model.Y, model.loss
+E = lx.tensor("E", N, n, m)  # a small residual, for one of the mutants
 
 # -- expressions -------------------------------------------------------------------------------------
 values = X[:, None] @ model.WV @ model.WO  # (N, H, n, m)
@@ -52,6 +53,11 @@ mutants = [
         "hull of the values of all heads",
         f >= (lx.hull_distance(union, Y) ** 2).sum() / 2,
         "heads add up: the output lies in the sum of the hulls, not in the hull of their union",
+        instances=Instances(
+            sizes={N: 1, n: 2, D: 2, d: 1, v: 1, m: 2, H: (2, 3)},
+            draw={E: Draw("gaussian", scale=0.01)},
+            derived={Y: model.F - E},
+        ),
     ),
     lx.Mutant(
         "distance from the mean values",

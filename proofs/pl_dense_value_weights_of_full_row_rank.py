@@ -44,8 +44,7 @@ full_row_rank = lx.rank(B).eq(N * n).named("full row rank")
 output_rank = lx.rank(WO).eq(m).named("output of rank m")
 
 # -- conclusion --------------------------------------------------------------------------------------
-inequality = (lx.sqnorm(gradient) >= 2 * mu * f).named("PL inequality")
-positive = mu.gt(0).named("positive constant")
+inequality = lx.sqnorm(gradient) >= 2 * mu * f  # with mu > 0 under the hypotheses
 
 # -- mutants: false variants, each with the reason ---------------------------------------------------
 mutants = [
@@ -76,7 +75,7 @@ THEOREM = lx.Theorem(
     statement=r"For dense value weights, $\|\nabla_{W^V} f\|_F^2 \ge 2 \sigma_{Nn}(B)^2 \sigma_m(W^O)^2 f$.",
     sizes=[N * n <= H * D, m <= H * v],
     hypotheses=[full_row_rank, output_rank],
-    conclusion=[inequality, positive],
+    conclusion=inequality,
     expected="holds",
     bound="tight",
     reference="derived here; setting of Song et al., NeurIPS 2024, arXiv 2411.07538",

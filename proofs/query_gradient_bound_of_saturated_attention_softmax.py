@@ -13,8 +13,9 @@ Bound. Upper bounds; that on rows is tight, that on the gradient is not (ratio 0
 
 Proof idea. $\Delta_{kj} = S_{kj} \sum_l S_{kl} (P_{kj} - P_{kl})$ has sum 0 over j, so that its
 1-norm is twice the sum of its entries of one sign. Take the sign that the entry of the largest
-weight, at a, does not have: $\|\Delta_k\|_1 \le 2 \sum_{j \ne a} S_{kj} \operatorname{range} P_k$. The gradient is $\frac{1}{\sqrt d} \sum_i X_i^\top \Delta_{ih}
-X_i W^K_h$, and $\|\Delta_{ih}\|_F \le 2 \|u_{ih}\|_2$.
+weight, at a, does not have: $\|\Delta_k\|_1 \le 2 \sum_{j \ne a} S_{kj} \operatorname{range} P_k$.
+The gradient is $\frac{1}{\sqrt d} \sum_i X_i^\top \Delta_{ih} X_i W^K_h$, and $\|\Delta_{ih}\|_F
+\le 2 \|u_{ih}\|_2$.
 
 Reference. Derived here.
 

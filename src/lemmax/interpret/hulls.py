@@ -5,9 +5,9 @@ norm in the polytope :math:`\sum_h conv_j(p_{hj}) - y`.  Its vertices are never 
 direction is found summand by summand.  The method is P. Wolfe, *Finding the nearest point in a polytope*,
 Mathematical Programming 11 (1976).
 
-For the point x that is reached and the vertex p that is best against it, duality gives
+For any point x of the polytope, any direction u and the vertex p that is best against u, duality gives
 
-.. math:: \langle x, p\rangle / \|x\| \le dist \le \|x\|,
+.. math:: \langle u, p\rangle / \|u\| \le dist \le \|x\|,
 
 so every answer carries a lower bound of its own; the gap is checked, not assumed.
 """
@@ -68,8 +68,9 @@ def distance(points: Array, target: Array, numbers: Numbers) -> Distance:
         norm = numbers.sqrt(np.sum(x * x))
         if norm <= 4 * numbers.eps * scale:
             break
-        vertex = _best_vertex(points, x) - target
-        lower = max(lower, np.sum(x * vertex) / norm)
+        direction = _across(x, corral, numbers)
+        vertex = _best_vertex(points, direction) - target
+        lower = max(lower, np.sum(direction * vertex) / numbers.sqrt(np.sum(direction * direction)))
         if norm - lower <= 4 * numbers.eps * scale or any(np.all(vertex == p) for p in corral):
             break
         corral.append(vertex)
@@ -90,6 +91,19 @@ def _best_vertex(points: Array, direction: Array) -> Array:
     products = np.sum(points * direction, axis=-1)
     best = np.argmin(products, axis=-1)
     return np.asarray(np.sum(points[np.arange(len(points)), best], axis=0))
+
+
+def _across(x: Array, corral: list[Array], numbers: Numbers) -> Array:
+    """Return x less what rounding left of it along the edges of the corral.
+
+    A sum of large corners that is short has a poor direction; any direction gives a valid lower bound,
+    this one gives a sharp one.
+    """
+    if len(corral) == 1:
+        return x
+    edges = np.stack([p - corral[0] for p in corral[1:]], axis=-1)
+    across = x - np.sum(edges * numbers.least_squares(edges, x), axis=-1)
+    return across if np.sum(across * across) > 0 else x
 
 
 def _nearest(corral: list[Array], weights: list[Any], numbers: Numbers) -> tuple[list[Array], list[Any]]:

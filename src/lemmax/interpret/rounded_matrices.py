@@ -81,8 +81,8 @@ def log_determinant(x: Rounded) -> Rounded:
         radius = np.where(near < 1, -n * np.log1p(-np.minimum(near, 1.0)), np.inf)
         radius = radius + BACKWARD * n * EPS * (1 + np.abs(np.log(np.maximum(_frobenius(x.value), 1e-300))))
     open_ = np.isnan(value) & (near >= 1)  # the sign of the determinant is not decided
-    radius = np.where(np.isnan(value) & ~open_, 0.0, radius + EPS * np.abs(value))
-    return Rounded(np.where(open_, 0.0, value), radius)
+    value = np.where(open_, 0.0, value)
+    return Rounded(value, np.where(np.isnan(value), 0.0, radius + EPS * np.abs(value)))
 
 
 def singular_values(x: Rounded) -> Rounded:

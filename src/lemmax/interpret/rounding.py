@@ -79,9 +79,10 @@ class RoundingArithmetic:
         return bool(np.isnan(x.value).any())
 
     def outgoing(self, x: Rounded) -> Rounded:
-        """Give every value a radius."""
+        """Give every value a radius; one that could not be computed is infinite."""
         value = np.asarray(x.value)
-        return Rounded(value, np.broadcast_to(np.asarray(x.radius, dtype=float), value.shape))
+        radius = np.where(np.isnan(x.radius), np.inf, x.radius)
+        return Rounded(value, np.broadcast_to(radius, value.shape))
 
     def rearrange(self, move: Callable[..., Array], *xs: Rounded) -> Rounded:
         """Move entries and radii alike."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -149,6 +150,12 @@ EXPRESSIONS: dict[str, Callable[[], lx.Tensor]] = {
     "gradient through slices": lambda: lx.gradient(lx.sqnorm(lx.concat([T[:, 1:], T], axis=1)), T),
     "gradient of a quotient": lambda: lx.gradient(lx.dot(x, A @ x) / lx.dot(x, x), x),
 }
+
+
+@functools.cache
+def compiled(name: str) -> lx.codegen.CompiledFunction:
+    """Return the compiled function of an expression."""
+    return lx.compile(EXPRESSIONS[name]())
 
 
 def arrays_for(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lemmax as lx
-from tests.codegen.samples import EXPRESSIONS, arrays_for, relative_error
+from tests.codegen.samples import EXPRESSIONS, arrays_for, compiled, relative_error
 
 TOLERANCE = 2e-12  # condition numbers of the random 3 x 3 matrices stay below 1e3
 
@@ -15,7 +15,7 @@ TOLERANCE = 2e-12  # condition numbers of the random 3 x 3 matrices stay below 1
 def test_value(name: str) -> None:
     t = EXPRESSIONS[name]()
     arrays = arrays_for(t, np.random.default_rng(0))
-    value = lx.compile(t)(**arrays)
+    value = compiled(name)(**arrays)
     assert relative_error(value, lx.evaluate(t, **arrays)) < TOLERANCE
     assert isinstance(value, float) if t.ndim == 0 else isinstance(value, np.ndarray)
 
@@ -23,7 +23,7 @@ def test_value(name: str) -> None:
 @pytest.mark.parametrize("name", EXPRESSIONS)
 def test_batch_equals_a_loop(name: str) -> None:
     t = EXPRESSIONS[name]()
-    one = lx.compile(t)
+    one = compiled(name)
     many = lx.compile(t, batch=True)
     rng = np.random.default_rng(1)
     instances = [arrays_for(t, rng) for _ in range(3)]
@@ -38,7 +38,7 @@ def test_batch_equals_a_loop(name: str) -> None:
 def test_single_precision_stays_single(name: str) -> None:
     t = EXPRESSIONS[name]()
     arrays = arrays_for(t, np.random.default_rng(2))
-    single = lx.compile(t)._function(**{key: a.astype(np.float32) for key, a in arrays.items()})
+    single = compiled(name)._function(**{key: a.astype(np.float32) for key, a in arrays.items()})
     assert np.asarray(single).dtype == np.float32
 
 
@@ -47,7 +47,7 @@ def test_results_share_no_memory_with_arguments(name: str) -> None:
     t = EXPRESSIONS[name]()
     arrays = arrays_for(t, np.random.default_rng(3))
     before = {key: a.copy() for key, a in arrays.items()}
-    value = lx.compile(t)(**arrays)
+    value = compiled(name)(**arrays)
     assert not any(np.shares_memory(np.asarray(value), a) for a in arrays.values())
     if t.ndim:
         value[...] = 7.0

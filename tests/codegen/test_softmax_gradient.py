@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import lemmax as lx
+from lemmax.codegen.forms import Choice
 from tests.codegen.samples import relative_error
 
 MODEL = lx.models.attention_classifier("separate")
@@ -68,22 +69,27 @@ def test_both_forms_agree_on_moderate_rows() -> None:
         assert relative_error(a, b) < 1e-13
 
 
+def form_of(fn: lx.codegen.CompiledFunction) -> Choice:
+    (choice,) = (c for c in fn.plan.choices if "softmax gradient" in c.chosen)
+    return choice
+
+
 def test_the_choice_is_in_the_plan() -> None:
-    (choice,) = lx.compile(LOSS_AND_GRADIENTS).plan.choices
-    assert choice.chosen == "pairwise"
+    choice = form_of(lx.compile(LOSS_AND_GRADIENTS))
+    assert choice.chosen.startswith("pairwise")
     assert "3 axes" in choice.reason
     attention = lx.models.attention()
-    (choice,) = lx.compile(lx.gradient(attention.loss, attention.WQ)).plan.choices
-    assert choice.chosen == "rowsum"
+    choice = form_of(lx.compile(lx.gradient(attention.loss, attention.WQ)))
+    assert choice.chosen.startswith("rowsum")
     assert "5 axes" in choice.reason
-    (choice,) = lx.compile(LOSS_AND_GRADIENTS, softmax_gradient="rowsum").plan.choices
-    assert (choice.chosen, choice.reason) == ("rowsum", "asked for")
+    choice = form_of(lx.compile(LOSS_AND_GRADIENTS, softmax_gradient="rowsum"))
+    assert choice.chosen.startswith("rowsum")
+    assert choice.reason == "asked for"
 
 
 def test_a_batch_takes_the_form_of_one_instance() -> None:
     fn = lx.compile(LOSS_AND_GRADIENTS, batch=True)
-    (choice,) = fn.plan.choices
-    assert choice.chosen == "pairwise"
+    assert form_of(fn).chosen.startswith("pairwise")
     instances = [saturated(margin) for margin in (5, 44, 90)]
     values = fn(**{key: np.stack([i[key] for i in instances]) for key in instances[0]})
     for row, arrays in enumerate(instances):

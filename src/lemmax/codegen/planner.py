@@ -15,6 +15,7 @@ from lemmax.codegen import applied
 from lemmax.codegen.contract import contract, hadamard, sum_out
 from lemmax.codegen.elementwise import Reader
 from lemmax.codegen.factoring import Factored, common_factors
+from lemmax.codegen.forms import Choice
 from lemmax.codegen.labels import Frame, Label, Labelled, align
 from lemmax.codegen.lower import Definition, Product, Program, labels_of
 from lemmax.codegen.order import Order, Tree, best_order, representative, step_cost
@@ -24,6 +25,8 @@ from lemmax.errors import UnsupportedYet
 from lemmax.expr.nodes import Apply, Lambda
 from lemmax.expr.sizes import Size
 from lemmax.expr.tensor import Tensor
+
+_CHEAPEST = "fewest operations at representative sizes"
 
 Ranges = tuple[tuple[Label, Size], ...]
 
@@ -35,6 +38,7 @@ class Planner:
         pool: all values.
         names: name of the tensor that a value belongs to, by value number; the first one wins.
         tensors: the tensor behind each value that is one, for comments.
+        choices: decisions with their reasons.
     """
 
     def __init__(self, program: Program, extents: dict[sp.Symbol, int]) -> None:
@@ -42,10 +46,12 @@ class Planner:
         self.pool = Pool()
         self.names: dict[int, str] = {}
         self.tensors: dict[int, Tensor] = {}
+        self.choices: list[Choice] = list(program.choices)
         self._program = program
         self._extents = extents
         self._arrays: dict[str, Value] = {}
         self._shared = SharedProducts()
+        self._subject = ""  # the tensor that is being planned, for the record of choices
 
     def run(self) -> list[Value]:
         """Return the values of the outputs."""
@@ -53,6 +59,7 @@ class Planner:
             self._arrays[t.digest] = self.pool.make("input", (), (t.name,), t.shape)
         for definition in self._program.definitions:
             defined = definition.tensor
+            self._subject = defined.label()
             value = self._define(definition)
             self._arrays[defined.digest] = value
             if defined.name is not None and value.op not in ("input", "number"):
@@ -74,6 +81,8 @@ class Planner:
             return self.pool.broadcast(self.pool.number(0), t.shape)
         factored = self._best_factoring(definition.products, free)
         if factored is not None:
+            chosen = f"{factored.factor.base.label} taken out of {len(definition.products)} products"
+            self.choices.append(Choice(self._subject, chosen, _CHEAPEST))
             parts = [self._factored(factored, free)]
         else:
             parts = [self._product(p, free) for p in definition.products]
@@ -99,6 +108,8 @@ class Planner:
     def _contract(self, factors: Sequence[Labelled], keep: Collection[Label], frame: Frame) -> Labelled:
         """Contract factors over all labels that are not in ``keep``, in the cheapest order."""
         order = self._order(factors, keep, frame)
+        if len(factors) > 2:
+            self.choices.append(Choice(self._subject, self._describe(order.tree, factors), _CHEAPEST))
         result, _ = self._evaluate(order.tree, Network(factors, keep, frame))
         return sum_out(self.pool, result, [x for x in result.labels if x not in keep])
 
@@ -127,6 +138,16 @@ class Planner:
         result = contract(self.pool, network.frame, a, b, kept)
         self._shared.add(network.members(chosen), kept, result)
         return result, chosen
+
+    def _describe(self, tree: Tree, factors: Sequence[Labelled]) -> str:
+        """Return a contraction order as text: ``((X WV) S) WO``; what is there already stands in brackets."""
+        if isinstance(tree, int):
+            v = factors[tree].value
+            return self.names.get(v.number, str(v.params[0]) if v.op == "input" else v.op)
+        if isinstance(tree, frozenset):
+            return f"[{' '.join(self._describe(p, factors) for p in sorted(tree))}]"
+        left, right = (self._describe(part, factors) for part in tree)
+        return f"({left} {right})"
 
     # -- common factors --------------------------------------------------------------------
     def _best_factoring(self, products: Sequence[Product], free: Ranges) -> Factored | None:

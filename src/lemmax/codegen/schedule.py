@@ -191,7 +191,7 @@ def schedule(
     outputs = tuple((variables[r.number], t) for r, t in zip(roots, program.outputs, strict=True))
     return Plan(
         name, program.inputs, arguments, sizes, tuple(statements), outputs, returns_tuple,
-        program.instance_axis, variables, program.choices,
+        program.instance_axis, variables, tuple(dict.fromkeys(planner.choices)),
     )  # fmt: skip
 
 

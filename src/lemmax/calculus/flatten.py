@@ -22,8 +22,8 @@ from lemmax.calculus.terms import (
     split_factors,
 )
 from lemmax.expr.graph import topological_order
-from lemmax.expr.nodes import Lambda, Term
-from lemmax.expr.tensor import Tensor
+from lemmax.expr.nodes import Input, Lambda, Term
+from lemmax.expr.tensor import Tensor, TensorSymbol, distinct_name
 
 _MOST_FACTORS = 12  # products of more factors are kept apart: repeated squaring would grow without bound
 _MOST_TERMS = (
@@ -40,16 +40,36 @@ def flatten(roots: Sequence[Tensor], keep: Collection[Tensor] = ()) -> list[Tens
     """
     kept = {t.digest for t in keep}
     flat: dict[str, Tensor] = {}
-    for node in topological_order(*roots):
+    order = topological_order(*roots)
+    names = _Names(order)
+    for node in order:
         new = node
         if isinstance(node, Lambda) and any(_may_inline(t, kept) for t in node.operands):
             free = dict(zip(node.indices, node.shape, strict=True))
             terms = [contract_deltas(t, free) for term in node.terms for t in _inline_all(term, flat, kept)]
-            new = Lambda(node.shape, node.indices, collect(terms), node.name)
-        flat[node.digest] = new.rebuild(*[flat.get(t.digest, t) for t in new.operands])
+            new = Lambda(node.shape, node.indices, collect(_over_flat(terms, flat)), node.name)
+        flat[node.digest] = names.apart(new.rebuild(*[flat.get(t.digest, t) for t in new.operands]))
         if kept & {node.digest, flat[node.digest].digest}:
             kept |= {node.digest, flat[node.digest].digest}
     return [flat[root.digest] for root in roots]
+
+
+class _Names:
+    """Gives different tensors different names: two losses may each have brought an adjoint of S."""
+
+    def __init__(self, order: Sequence[Tensor]) -> None:
+        self._owner = {str(t.name): t.digest for t in order if isinstance(t, Input)}
+        self._renamed: dict[str, Tensor] = {}
+
+    def apart(self, t: Tensor) -> Tensor:
+        """Return ``t``, under a variant of its name if that belongs to another tensor."""
+        if t.name is None or isinstance(t, Input) or self._owner.setdefault(t.name, t.digest) == t.digest:
+            return t
+        if t.digest not in self._renamed:
+            new = t.named(distinct_name(t.name, self._owner))
+            self._owner[str(new.name)] = new.digest
+            self._renamed[t.digest] = new
+        return self._renamed[t.digest]
 
 
 def _may_inline(t: Tensor | None, kept: set[str]) -> bool:
@@ -68,6 +88,17 @@ def _inline_all(term: Term, flat: dict[str, Tensor], kept: set[str]) -> list[Ter
         else:
             todo.extend(reversed(step))
     return done
+
+
+def _over_flat(terms: list[Term], flat: dict[str, Tensor]) -> list[Term]:
+    """Replace operands by their flat forms, before those that came in flat meet those that did not."""
+    swap: dict[sp.Basic, sp.Basic] = {}
+    for term in terms:
+        for symbol in term.expr.atoms(TensorSymbol):
+            new = flat.get(symbol.tensor.digest, symbol.tensor)
+            if new is not symbol.tensor:
+                swap[symbol], swap[sp.IndexedBase(symbol)] = new.symbol, sp.IndexedBase(new.symbol)
+    return [Term(term.bound, term.expr.xreplace(swap)) for term in terms] if swap else terms
 
 
 def _inline_one(term: Term, flat: dict[str, Tensor], kept: set[str]) -> list[Term] | None:

@@ -8,7 +8,7 @@ visits tensors from the loss to the variables and adds up, over the users U of V
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 
 import sympy as sp
@@ -20,7 +20,7 @@ from lemmax.calculus.terms import contract_deltas, entry_tensor, indices_of
 from lemmax.errors import InvalidArgument, MissingRule, NonSmooth, UnsupportedYet
 from lemmax.expr.graph import topological_order
 from lemmax.expr.nodes import Apply, Input, Lambda, Term
-from lemmax.expr.tensor import Tensor
+from lemmax.expr.tensor import Tensor, distinct_name
 from lemmax.rules.pullbacks import PULLBACKS
 
 
@@ -112,6 +112,7 @@ def reverse_sweep(f: Tensor, variables: Sequence[Tensor], nonsmooth: Smoothness 
     loss, *flat = flatten([f, *variables], keep=variables)
     sweep = Sweep(loss, tuple(flat))
     order = topological_order(loss)
+    taken = {t.name for t in order}
     targets = {v.digest for v in flat}
     active: set[str] = set()  # tensors on a path from a variable to the loss
     for node in order:
@@ -123,7 +124,7 @@ def reverse_sweep(f: Tensor, variables: Sequence[Tensor], nonsmooth: Smoothness 
             continue
         if node is not loss:
             uses = sweep.uses.get(node.digest, [])
-            sweep.adjoints[node.digest] = adjoint_of(node, uses, named=node.digest not in targets)
+            sweep.adjoints[node.digest] = adjoint_of(node, uses, node.digest not in targets, taken)
         sweep.order.append(node)
         if isinstance(node, Input):
             continue
@@ -189,7 +190,7 @@ def contributions(node: Tensor, operand: Tensor, bar: Tensor, nonsmooth: Smoothn
 
 
 def contribution_terms(use: Contribution, columns: tuple[sp.Symbol, ...]) -> list[Term]:
-    r"""Return :math:`\sum_u \bar U_u \, \partial U_u/\partial V_v` at v = ``columns``, deltas not contracted."""
+    r"""Return :math:`\sum_u \bar U_u \partial U_u/\partial V_v` at v = ``columns``, deltas not contracted."""
     if use.partial is None:
         assert use.pulled is not None
         return [Term((), use.pulled.entry(*columns))]
@@ -204,7 +205,9 @@ def is_unit(bar: Tensor) -> bool:
     return isinstance(bar, Lambda) and bar.ndim == 0 and bar.terms == (Term((), sp.S.One),)
 
 
-def adjoint_of(node: Tensor, uses: Sequence[Contribution], named: bool) -> Tensor:
+def adjoint_of(
+    node: Tensor, uses: Sequence[Contribution], named: bool, taken: Container[str | None] = ()
+) -> Tensor:
     """Add up the contributions of all uses to the adjoint of ``node``; name it if the node is named."""
     columns = tuple(sp.Symbol(f"_v{p}", integer=True) for p in range(node.ndim))
     free = dict(zip(columns, node.shape, strict=True))
@@ -215,7 +218,7 @@ def adjoint_of(node: Tensor, uses: Sequence[Contribution], named: bool) -> Tenso
         total = alias
     if named and node.name is not None and total.name is None and isinstance(total, Lambda | Apply):
         return (
-            total.named(adjoint_name(node.name))
+            total.named(adjoint_name(node.name, taken))
             if not (isinstance(total, Lambda) and not total.operands)
             else total
         )
@@ -232,6 +235,6 @@ def alias_of(t: Tensor) -> Tensor | None:
     return None
 
 
-def adjoint_name(name: str) -> str:
-    r"""Return the name of an adjoint: ``S`` has ``\bar{S}``."""
-    return rf"\bar{{{name}}}"
+def adjoint_name(name: str, taken: Container[str | None] = ()) -> str:
+    r"""Return the name of an adjoint: ``S`` has ``\bar{S}``, or a variant of it if that is taken."""
+    return distinct_name(rf"\bar{{{name}}}", taken)

@@ -14,13 +14,13 @@ import sympy as sp
 
 from lemmax.derivation.record import Derivation, Step
 from lemmax.derivation.rules import RULES, Context, rule_of
-from lemmax.errors import EvaluationError, LemmaxError, ReplayError
-from lemmax.expr.graph import inputs_of, topological_order
+from lemmax.errors import EvaluationError, LemmaxError, ReplayError, ShapeError
+from lemmax.expr.graph import inputs_of
 from lemmax.expr.nodes import Derivative, Lambda, Term
 from lemmax.expr.tensor import Tensor, identifier
 
 _RTOL = 1e-9  # complex steps are exact to rounding; sums of a few hundred terms lose three digits
-_ATTEMPTS = 12
+_ATTEMPTS = 15
 _DIFFERENTIATIONS = {name for name, rule in RULES.items() if rule is RULES["product_rule"]}
 
 
@@ -43,18 +43,12 @@ def replay_by_rules(derivation: Derivation) -> None:
     current: Tensor | None = None
     for number, step in enumerate(derivation.steps, 1):
         _check_follows(number, step, derivation, context, place, current)
-        if step.rule in _DIFFERENTIATIONS and step.focus is not None:
-            if step.focus.digest not in context.adjoints:
-                raise ReplayError(
-                    f"step {number} ({step.rule}): the adjoint of {step.focus.label()} was not derived"
-                    " before."
-                )
-            if rule_of(step.focus, step.place, context) != step.rule:
-                raise ReplayError(
-                    f"step {number}: {step.focus.label()} is not differentiated by the rule {step.rule}."
-                )
         try:
+            if step.rule in _DIFFERENTIATIONS:
+                _check_focus(number, step, context)
             again = RULES[step.rule](step.before, step.place, step.focus, context)
+        except ReplayError:
+            raise
         except (LemmaxError, AssertionError) as error:
             raise ReplayError(f"step {number} ({step.rule}) cannot be applied: {error}") from error
         if again != step.after:
@@ -68,6 +62,10 @@ def replay_by_rules(derivation: Derivation) -> None:
             context.adjoints[current.digest] = Lambda((), (), (Term((), sp.S.One),))
         else:
             context.adjoints[step.place.digest] = current
+    if len(derivation.results) != len(derivation.variables):
+        raise ReplayError(
+            f"{len(derivation.results)} results are given for {len(derivation.variables)} variables."
+        )
     for variable, result in zip(derivation.variables, derivation.results, strict=True):
         if context.adjoints.get(variable.digest) != result or variable.digest not in context.adjoints:
             raise ReplayError(f"the steps do not lead to the result given for {variable.label()}.")
@@ -83,8 +81,10 @@ def _check_follows(
 ) -> None:
     if step.rule not in RULES:
         raise ReplayError(f"step {number}: there is no rule {step.rule!r}.")
+    if step.rule not in _DIFFERENTIATIONS and step.focus is not None:
+        raise ReplayError(f"step {number}: the rule {step.rule} acts on no part, but one is named.")
     if number == 1:
-        if step.before != derivation.f or step.rule != "inline_definitions":
+        if not step.place == step.before == derivation.f or step.rule != "inline_definitions":
             raise ReplayError("the first step must write out the given scalar.")
         return
     starts = step.rule == "chain_rule"
@@ -96,6 +96,16 @@ def _check_follows(
     elif step.place != place or step.before != current:
         raise ReplayError(
             f"step {number} ({step.rule} at {step.place.label()}) does not start where the step before ended."
+        )
+
+
+def _check_focus(number: int, step: Step, context: Context) -> None:
+    if step.focus is None or step.focus.digest not in context.adjoints:
+        user = "no user" if step.focus is None else step.focus.label()
+        raise ReplayError(f"step {number} ({step.rule}): the adjoint of {user} was not derived before.")
+    if rule_of(step.focus, step.place, context) != step.rule:
+        raise ReplayError(
+            f"step {number}: {step.focus.label()} is not differentiated by the rule {step.rule}."
         )
 
 
@@ -132,12 +142,12 @@ def replay_by_numbers(derivation: Derivation, seed: int = 0, instances: int = 2)
 def _evaluate_somewhere(evaluator: Any, sides: list[Tensor], rng: np.random.Generator) -> list[Any]:
     error: Exception | None = None
     for attempt in range(_ATTEMPTS):
-        sizes = _draw_sizes(sides, rng)
+        sizes = {s: int(rng.integers(2, 4)) + attempt // 3 for s in evaluator.sizes.values()}
         arrays = draw_arrays(sides, sizes, rng, attempt)
         try:
             with np.errstate(all="ignore"):
                 values = evaluator.run(arrays, sizes=sizes)
-        except (EvaluationError, np.linalg.LinAlgError) as failed:
+        except (EvaluationError, ShapeError, np.linalg.LinAlgError) as failed:
             error = failed
             continue
         if all(np.all(np.isfinite(np.asarray(v, dtype=float))) for v in values):
@@ -145,22 +155,22 @@ def _evaluate_somewhere(evaluator: Any, sides: list[Tensor], rng: np.random.Gene
     raise ReplayError(f"no random point was found at which all steps can be evaluated ({error}).")
 
 
-def _draw_sizes(sides: list[Tensor], rng: np.random.Generator) -> dict[sp.Symbol, int]:
-    symbols = {s for t in topological_order(*sides) for size in t.shape for s in size.free_symbols}
-    return {s: int(rng.integers(2, 4)) for s in sorted(symbols, key=str)}
-
-
 def draw_arrays(
     sides: list[Tensor], sizes: Mapping[sp.Symbol, int], rng: np.random.Generator, attempt: int
 ) -> dict[str, np.ndarray]:
-    """Draw the inputs; later attempts are positive or near the identity, where logs and inverses live."""
+    """Draw the inputs; later attempts move to where logarithms, inverses, arcsine or arccosh live."""
     arrays = {}
     for t in inputs_of(*sides):
         shape = tuple(int(s.subs(sizes)) for s in t.shape)
         x = rng.standard_normal(shape)
-        if "positive" in t.assumptions or attempt % 3 == 1:
-            x = np.abs(x) + 0.1
-        if attempt % 3 == 2 and len(shape) >= 2 and shape[-1] == shape[-2]:
+        where = attempt % 5
+        if where == 2 and len(shape) >= 2 and shape[-1] == shape[-2]:
             x = 0.2 * x + np.eye(shape[-1])
+        elif where == 3:
+            x = np.tanh(x)
+        elif where == 4:
+            x = 1.1 + np.abs(x)
+        if "positive" in t.assumptions or where == 1:
+            x = np.abs(x) + 0.1
         arrays[identifier(str(t.name))] = x
     return arrays

@@ -134,7 +134,8 @@ def name_adjoint(before: Tensor, place: Tensor, focus: Tensor | None, context: C
     r"""Give the adjoint of a named tensor its name."""
     if place.name is None or before.name is not None:
         raise ReplayError(f"at {place.label()}: nothing to name.")
-    return before.named(adjoint_name(place.name))
+    assert context.loss is not None
+    return before.named(adjoint_name(place.name, {t.name for t in topological_order(context.loss)}))
 
 
 Rule = Callable[[Tensor, Tensor, Tensor | None, Context], Tensor]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 import sys
+from collections.abc import Container
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -361,6 +362,21 @@ def check_name(name: str) -> None:
             f"tensor name {name!r}: expected a letter followed by letters, digits, _ ^ {{ }}, such as 'W^Q'"
             " or 'x_1'."
         )
+
+
+def distinct_name(name: str, taken: Container[str | None]) -> str:
+    r"""Return ``name``, or the first of its variants that is not taken.
+
+    >>> distinct_name("S", {"S"}), distinct_name("W^Q", {"W^Q"})
+    ('S^{(2)}', '\\tilde{W^Q}')
+    """
+    depth = [name[:p].count("{") - name[:p].count("}") for p in range(len(name))]
+    scripts = any(c in "^_" and d == 0 for c, d in zip(name, depth, strict=True))
+    variant, number = name, 1
+    while variant in taken:
+        number += 1
+        variant = rf"\tilde{{{variant}}}" if scripts else f"{name}^{{({number})}}"
+    return variant
 
 
 def identifier(name: str) -> str:

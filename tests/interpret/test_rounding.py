@@ -111,6 +111,18 @@ def test_underflow_and_overflow() -> None:
     assert not np.isnan(result.value).any()
 
 
+def test_overflow_is_undecided_in_whatever_comes_after() -> None:
+    huge = {"A": np.array([[1e200, -1e200], [1.0, 2.0]]), "M": np.array([[0.0, -np.inf], [0.0, 0.0]])}
+    square = A * A * A + lx.tensor("M", n, n)
+    soft = lx.evaluate(lx.softmax(square), huge, arithmetic="rounding")
+    assert list(soft.radius[0]) == [1.0, 1.0]
+    assert soft.radius[1].max() < 1e-14
+    for tensor in (lx.max(square), lx.logsumexp(square), lx.sum(square), lx.max(square, axis=1)[0]):
+        assert np.isinf(lx.evaluate(tensor, huge, arithmetic="rounding").radius)
+    choice = lx.where(lx.max(square).ge(lx.sum(A**3)), 1 + 0 * lx.sum(A), 2 + 0 * lx.sum(A))
+    assert lx.evaluate(choice, huge, arithmetic="rounding").radius >= 1.0
+
+
 def test_exact_zeros_stay_exact() -> None:
     result = lx.evaluate(lx.sum(x * b), x=[0.0, 0.0], b=[1.0, 2.0], arithmetic="rounding")
     assert (result.value, result.radius) == (0.0, 0.0)

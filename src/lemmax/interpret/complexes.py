@@ -119,11 +119,14 @@ class ComplexArithmetic(FloatArithmetic):
         return x / y
 
     def power(self, x: Array, exponent: Array) -> Array:
-        """Return ``exp(exponent log x)``, undefined where the real part is negative."""
+        """Return ``exp(exponent log x)``; a negative real part has powers with integer exponents only."""
         if not np.iscomplexobj(x) and not np.iscomplexobj(exponent):
             return super().power(x, exponent)
         base = np.asarray(x, dtype=complex)
-        return self.function("exp", self.multiply(self.function("log", base), exponent))
+        size = self.function("exp", self.multiply(self.function("log", _absolute(base)), exponent))
+        whole = np.round(np.real(exponent))
+        sign = np.where(exponent == whole, 1 - 2 * (whole % 2), np.nan)
+        return np.where(base.real < 0, self.multiply(size, sign), size)
 
     def contract(self, subscripts: str, xs: Sequence[Array], count: int) -> Array:
         """Sum products; a single complex factor goes by parts."""

@@ -54,13 +54,15 @@ class Distance(NamedTuple):
 def distance(points: Array, target: Array, numbers: Numbers) -> Distance:
     """Return the distance of ``target`` (m,) from the sum over h of the hulls of ``points`` (H, n, m).
 
+    It is undefined (NaN) if an entry is not finite.
+
     Raises:
-        EvaluationError: an entry is not finite, or the bounds do not meet.
+        EvaluationError: the bounds do not meet.
     """
     lengths = np.vectorize(numbers.sqrt, otypes=[points.dtype])(np.sum(points * points, axis=-1))
     scale = np.sum(np.max(lengths, axis=-1)) + numbers.sqrt(np.sum(target * target))
     if not scale < np.inf:
-        raise EvaluationError("hull_distance: points and target must be finite.")
+        return Distance(np.nan, np.nan, np.inf)
     x = np.sum(points[:, 0], axis=0) - target
     corral, weights = [x], [1]
     lower = 0 * scale

@@ -87,8 +87,8 @@ class MpArithmetic(ArrayArithmetic):
         return self.context.nan if x == 0 or x != x else self.context.sign(x) * self.context.inf
 
     def _real_power(self, x: Any, y: Any) -> Any:
-        if x < 0:
-            return self.context.nan
+        if x < 0:  # has powers with integer exponents only
+            return self.context.power(x, int(y)) if y == self.context.floor(y) else self.context.nan
         return self.context.power(x, y)
 
     def _number(self, x: Any) -> Any:

@@ -124,6 +124,8 @@ def power(x: Rounded, p: Rounded) -> Rounded:
     )
     radius = radius + FUNCTION_ULPS * EPS * size * (1 + np.abs(p.value) * np.where(size > 0, log, 0.0))
     radius = radius + np.where((size < SUBNORMAL) & (x.value != 0), SUBNORMAL, 0.0)
-    open_ = (x.value < 0) & (x.value + x.radius >= 0)  # the exact base may lie in the domain
-    radius = np.where(open_, np.inf, np.where(x.value + x.radius < 0, 0.0, radius))
+    # a negative base has powers with integer exponents only
+    blurred = (np.asarray(p.radius) > 0) & (np.abs(p.value - np.round(p.value)) <= p.radius)
+    open_ = (x.value < 0) & ((x.value + x.radius >= 0) | blurred)
+    radius = np.where(open_, np.inf, np.where((x.value < 0) & np.isnan(value), 0.0, radius))
     return finish(value, radius, is_singular(x) | ((x.value == 0) & (np.asarray(x.radius) == 0)))

@@ -12,7 +12,6 @@ from lemmax.interpret.rounded import (
     Array,
     Rounded,
     finish,
-    is_singular,
     multiply,
 )
 
@@ -68,8 +67,11 @@ def softmax(x: Rounded, axis: int) -> Rounded:
         radius = np.fmin(radius, sharp)
     certain_zero = np.isneginf(x.value) & (np.broadcast_to(x.radius, value.shape) == 0)
     radius = np.where(certain_zero, 0.0, np.minimum(np.nan_to_num(radius, nan=1.0) + EPS * value, 1.0))
+    # an exponent that overflowed leaves the row open; only a row of nothing but -inf is undefined
     undefined = np.isnan(value)
-    return finish(value, np.where(undefined, 0.0, radius))
+    overflow = np.any(np.isinf(np.broadcast_to(x.radius, value.shape)), axis=axis, keepdims=True)
+    value = np.where(overflow & undefined, 0.0, value)
+    return finish(value, np.where(overflow, 1.0, np.where(undefined, 0.0, radius)))
 
 
 def logsumexp(x: Rounded, axes: tuple[int, ...]) -> Rounded:
@@ -82,17 +84,27 @@ def logsumexp(x: Rounded, axes: tuple[int, ...]) -> Rounded:
         sharp = np.where(overall < 1, -np.log1p(-np.minimum(overall, 1.0)), np.inf)
     coarse = np.max(change, axis=axes, keepdims=True) + (count + 2) * EPS
     radius = np.minimum(sharp, coarse) + FUNCTION_ULPS * EPS * (np.abs(np.log(total)) + np.abs(value))
-    return finish(value, radius, np.isinf(top) | np.isnan(top))
+    exact = np.max(np.broadcast_to(x.radius, x.value.shape), axis=axes, keepdims=True) == 0
+    return finish(value, radius, exact & ~np.isfinite(top))
+
+
+def _candidates(value: Array, radius: Array) -> Array:
+    """Return which entries may be the largest along the last axis."""
+    unknown = np.isinf(radius)
+    least = np.where(unknown, -np.inf, value - radius)
+    return np.asarray(unknown | (value + radius >= np.max(least, axis=-1, keepdims=True)))
 
 
 def extreme(x: Rounded, axes: tuple[int, ...], sign: int) -> Rounded:
     """Return maximum or minimum, with the largest radius among the entries that may be extreme."""
     value, keep = joined(sign * x.value, axes)
     radius, _ = joined(np.broadcast_to(x.radius, x.value.shape), axes)
-    sure = np.max(value - radius, axis=-1, keepdims=True)
-    candidates = value + radius >= sure
+    candidates = _candidates(value, radius)
     widest = np.max(np.where(candidates, radius, 0.0), axis=-1)
-    return finish((sign * np.max(value, axis=-1)).reshape(keep), widest.reshape(keep), np.any(is_singular(x)))
+    found = sign * np.max(value, axis=-1)
+    return finish(
+        found.reshape(keep), widest.reshape(keep), (~np.isfinite(found) & (widest == 0)).reshape(keep)
+    )
 
 
 def extreme_mask(x: Rounded, axes: tuple[int, ...], sign: int) -> Rounded:
@@ -101,7 +113,7 @@ def extreme_mask(x: Rounded, axes: tuple[int, ...], sign: int) -> Rounded:
     radius, _ = joined(np.broadcast_to(x.radius, x.value.shape), axes)
     first = np.argmax(value, axis=-1)[..., None]
     mask = (np.arange(value.shape[-1]) == first).astype(float)
-    candidates = value + radius >= np.max(value - radius, axis=-1, keepdims=True)
+    candidates = _candidates(value, radius)
     exact_ties = np.take_along_axis(radius, first, axis=-1) + radius == 0
     rivals = candidates & ~exact_ties & (np.sum(candidates, axis=-1, keepdims=True) > 1)
     rivals |= (mask > 0) & np.any(rivals, axis=-1, keepdims=True)

@@ -138,7 +138,7 @@ class RoundingArithmetic:
         if is_exact(x) and is_exact(y):
             return Condition(holds)
         room = np.asarray(x.radius + y.radius)
-        return Condition(holds, (room > 0) & (np.abs(x.value - y.value) <= room * (1 + 4 * EPS)))
+        return Condition(holds, (room > 0) & ~(np.abs(x.value - y.value) > room * (1 + 4 * EPS)))
 
     def select(self, condition: Condition, x: Rounded, y: Rounded) -> Rounded:
         """Choose entries; where the choice is doubtful, the radius covers both."""
@@ -171,7 +171,16 @@ class RoundingArithmetic:
         if radius.min(initial=np.inf) < SUBNORMAL and len(xs) == 2:
             touched = [((x.value != 0) | (np.asarray(x.radius) > 0)).astype(float) for x in xs]
             radius = radius + np.minimum(FLOAT.contract(subscripts, touched, count), 1e10) * SUBNORMAL * EPS
-        return finish(value, radius * (1 + 2.0**-30), any(is_singular(x).any() for x in xs))
+        marks = [is_singular(x) for x in xs]
+        singular: Array | bool = False
+        if any(mark.any() for mark in marks):
+            whole = [np.broadcast_to(m, s.shape).astype(float) for m, s in zip(marks, sizes, strict=True)]
+            ones = [np.ones(s.shape) for s in sizes]
+            reached = [
+                FLOAT.contract(subscripts, [*ones[:p], w, *ones[p + 1 :]], count) for p, w in enumerate(whole)
+            ]
+            singular = np.sum(reached, axis=0) > 0
+        return finish(value, radius * (1 + 2.0**-30), singular)
 
     # -- along axes, matrices --------------------------------------------------------------------------
     softmax = staticmethod(rounded_reductions.softmax)

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import sympy as sp
 
 from lemmax.expr import arithmetic, functions, indexing, linalg, reductions
-from lemmax.expr.nodes import Apply
+from lemmax.expr.indices import free_indices
+from lemmax.expr.nodes import Apply, Lambda, Term
 from lemmax.expr.tensor import Tensor
 
 
@@ -102,6 +103,33 @@ def pull_extremum(node: Apply, bar: Tensor, slot: int) -> Tensor:
 def pull_mask(node: Apply, bar: Tensor, slot: int) -> Tensor:
     """Return zero: the mask of an argmax is locally constant."""
     return arithmetic.multiply(0, node.operands[0])
+
+
+def product_of_others(node: Apply) -> Tensor:
+    r"""Return, for each entry, the product of the others in its slice: the derivative of the product.
+
+    Along one axis it is :math:`\prod_l (l = j \,?\, 1 : x_l)`, which is right at zeros too, where
+    dividing the product by the entry is not.  Several axes are taken one after the other.
+    """
+    (t,) = node.operands
+    factors: list[Tensor] = []
+    for axis in axes_of(node):
+        indices = free_indices(t.ndim + 1)
+        own, other = indices[:-1], indices[-1]
+        at = (*own[:axis], other, *own[axis + 1 :])
+        body = sp.Piecewise((sp.S.One, sp.Eq(own[axis], other)), (arithmetic.broadcast_entry(t, at), True))
+        rest = Lambda((*t.shape, t.shape[axis]), indices, (Term((), body),))
+        factors.append(reductions.prod(rest, axis=t.ndim))
+        t = reductions.prod(t, axis=axis, keepdims=True)
+    result = factors[0]
+    for factor in factors[1:]:
+        result = result * factor
+    return result
+
+
+def pull_prod(node: Apply, bar: Tensor, slot: int) -> Tensor:
+    """Return the adjoint times the product of the other entries."""
+    return restore_axes(node, bar) * product_of_others(node)
 
 
 def pull_inv(node: Apply, bar: Tensor, slot: int) -> Tensor:
@@ -218,6 +246,14 @@ PULLBACKS: dict[str, Pullback] = {
             "a unique minimum",
             "locally constant",
             smooth=False,
+        ),
+        Pullback(
+            "product_of_entries",
+            "prod",
+            pull_prod,
+            r"\bar a_j = \bar y \prod_{l \ne j} a_l",
+            "everywhere, zeros included",
+            "product rule",
         ),
         Pullback(
             "inverse",

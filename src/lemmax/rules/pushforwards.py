@@ -17,7 +17,7 @@ from lemmax.expr.indices import bound_index, free_indices
 from lemmax.expr.nodes import Apply, Lambda, Term
 from lemmax.expr.sizes import Size
 from lemmax.expr.tensor import Tensor
-from lemmax.rules.pullbacks import axes_of, axis_of, restore_axes
+from lemmax.rules.pullbacks import axes_of, axis_of, product_of_others, restore_axes
 
 Tangents = Sequence[Tensor | None]
 """The tangent of each operand; ``None`` where it does not depend on the variables."""
@@ -77,6 +77,11 @@ def push_extremum(node: Apply, tangents: Tangents, extra: tuple[Size, ...]) -> T
     (t,) = node.operands
     mask = Apply(f"arg{node.function}_mask", (t,), t.shape, {"axes": axes_of(node)})
     return _reduce(node, lift(mask, extra) * only(tangents))
+
+
+def push_prod(node: Apply, tangents: Tangents, extra: tuple[Size, ...]) -> Tensor:
+    """Add up the tangents of the entries, each times the product of the others."""
+    return _reduce(node, lift(product_of_others(node), extra) * only(tangents))
 
 
 def _reduce(node: Apply, t: Tensor) -> Tensor:
@@ -163,6 +168,12 @@ PUSHFORWARDS: Mapping[str, Pushforward] = {
         Pushforward("minimum_forward", "min", push_extremum, r"\dot y = \dot a_{\arg\min a}", smooth=False),
         Pushforward("argmax_forward", "argmax_mask", push_mask, r"\dot y = 0", smooth=False),
         Pushforward("argmin_forward", "argmin_mask", push_mask, r"\dot y = 0", smooth=False),
+        Pushforward(
+            "product_of_entries_forward",
+            "prod",
+            push_prod,
+            r"\dot y = \sum_j \dot a_j \prod_{l \ne j} a_l",
+        ),
         Pushforward("inverse_forward", "inv", push_inv, r"\dot Y = -A^{-1} \dot A A^{-1}"),
         Pushforward(
             "determinant_forward", "det", push_det, r"\dot y = \det(A) \operatorname{tr}(A^{-1} \dot A)"

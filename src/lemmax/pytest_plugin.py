@@ -1,7 +1,7 @@
 r"""pytest plugin: ``pytest proofs/`` checks theorem files.
 
 Each Python file that binds ``THEOREM`` becomes an item for the theorem and one per mutant; the check runs
-once per file.  Nothing heavy is imported before a theorem file is collected.  Files whose names begin with ``_``
+once per file.  Nothing heavy is imported before a theorem file is collected.  Names that begin with ``_``
 (the template) are left alone.
 """
 

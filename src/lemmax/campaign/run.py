@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
-from typing import TypeAlias
+from types import FrameType
+from typing import Any, TypeAlias
 
 from lemmax.campaign.registry import load
 from lemmax.statement.report import Report
@@ -53,6 +55,39 @@ class Outcome:
     unfinished: tuple[Path, ...] = ()
 
 
+class Interrupts:
+    """Ctrl-C that cannot get lost.
+
+    Python drops a ``KeyboardInterrupt`` that happens to be raised in a callback of the garbage collector or
+    in a destructor.  Within this context it is remembered, and :meth:`insist` raises it again.
+    """
+
+    def __init__(self) -> None:
+        """Start with none seen."""
+        self.seen = False
+        self._before: Any = None
+
+    def __enter__(self) -> Interrupts:
+        """Watch Ctrl-C; only the main thread can."""
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Leave Ctrl-C as it was."""
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self.seen = True
+        raise KeyboardInterrupt
+
+    def insist(self, *progress: int) -> None:
+        """Raise an interrupt that was seen; called at every sign of progress."""
+        if self.seen:
+            raise KeyboardInterrupt
+
+
 Tell: TypeAlias = Callable[[int, Path], None]
 
 
@@ -67,11 +102,12 @@ def usable_cores() -> int:
     return os.cpu_count() or 1
 
 
-def check_file(path: Path, instances: int, seed: int) -> Report:
+def check_file(path: Path, instances: int, seed: int, interrupts: Interrupts | None = None) -> Report:
     """Load a theorem file and check its theorem."""
     from lemmax.check import check
 
-    return check(load(path), instances=instances, seed=seed)
+    progress = interrupts.insist if interrupts is not None else None
+    return check(load(path), instances=instances, seed=seed, progress=progress)
 
 
 def run(files: Sequence[Path], settings: Settings, tell: Tell = _say_nothing) -> Outcome:
@@ -94,11 +130,13 @@ def run(files: Sequence[Path], settings: Settings, tell: Tell = _say_nothing) ->
 def _run_here(files: Sequence[Path], settings: Settings, tell: Tell) -> Outcome:
     reports: list[Report] = []
     try:
-        for path in files:
-            reports.append(check_file(path, settings.instances, settings.seed))
-            if reports[-1].interrupted:
-                return Outcome(tuple(reports), True, tuple(files[len(reports) :]))
-            tell(len(reports), path)
+        with Interrupts() as interrupts:
+            for path in files:
+                reports.append(check_file(path, settings.instances, settings.seed, interrupts))
+                if reports[-1].interrupted:
+                    return Outcome(tuple(reports), True, tuple(files[len(reports) :]))
+                tell(len(reports), path)
+                interrupts.insist()
     except KeyboardInterrupt:
         return Outcome(tuple(reports), True, tuple(files[len(reports) :]))
     return Outcome(tuple(reports))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,23 +76,28 @@ def check(
     from lemmax.campaign.run import Settings, run, usable_cores
 
     options = _options(file, seed, chosen)
-    files = find_files(what)
-    theorems = [load(path) for path in files]  # so that a broken file is told at once
     instance = None
     if file is not None:
         from lemmax.campaign.instance.setup import load_instance
 
         instance = load_instance(file, options)
+    files = find_files(what)
+    theorems = [load(path) for path in files]  # so that a broken file is told at once
     settings = Settings(instances, seed, jobs or usable_cores())
     with progress("checking", len(files), shown=not as_json) as tell:
         outcome = run(files, settings, lambda count, path: tell(count, path.stem))
+    if not as_json:
+        show_verdicts(outcome)
     read = None
     if file is not None and instance is not None and not outcome.interrupted:
         from lemmax.campaign.instance.report import read_instance
 
-        with progress("reading the instance", 1, shown=not as_json):
-            read = read_instance(file, instance, options, theorems)
-    return _show(outcome, read, as_json)
+        try:
+            with progress("reading the instance", 1, shown=not as_json):
+                read = read_instance(file, instance, options, theorems)
+        except KeyboardInterrupt:
+            outcome = replace(outcome, interrupted=True)
+    return conclude(outcome, read, as_json)
 
 
 def _options(file: Path | None, seed: int, chosen: dict[str, Any]) -> Options:
@@ -105,9 +111,22 @@ def _options(file: Path | None, seed: int, chosen: dict[str, Any]) -> Options:
     return Options(seed=seed, **given)
 
 
-def _show(outcome: Outcome, read: InstanceReport | None, as_json: bool) -> int:
+def show_verdicts(outcome: Outcome) -> None:
+    """Print the table of verdicts and evidence, remarks, and a line that sums up."""
     from lemmax.cli.verdicts import remarks, summary, verdict_table
 
+    screen = console()
+    if outcome.reports:
+        screen.print(verdict_table(outcome.reports))
+        notes = remarks(outcome.reports)
+        if notes:
+            screen.print("\n" + "\n".join(notes), soft_wrap=True)
+        screen.print()
+    screen.print(summary(outcome.reports, len(outcome.unfinished)), soft_wrap=True)
+
+
+def conclude(outcome: Outcome, read: InstanceReport | None, as_json: bool) -> int:
+    """Print the report on the instance, or all as JSON, and return the exit code."""
     good = all(report.as_expected for report in outcome.reports) and (read is None or read.as_expected)
     code = 130 if outcome.interrupted else 0 if good else 1
     if as_json:
@@ -121,18 +140,10 @@ def _show(outcome: Outcome, read: InstanceReport | None, as_json: bool) -> int:
             }
         )
         return code
-    screen = console()
-    if outcome.reports:
-        screen.print(verdict_table(outcome.reports))
-        notes = remarks(outcome.reports)
-        if notes:
-            screen.print("\n" + "\n".join(notes), soft_wrap=True)
-        screen.print()
-    screen.print(summary(outcome.reports, len(outcome.unfinished)), soft_wrap=True)
     if read is not None:
         from lemmax.cli.instance import show_instance
 
-        show_instance(screen, read)
+        show_instance(console(), read)
     if outcome.interrupted:
         print("Interrupted: this is what was known by then.", file=sys.stderr)
     return code

@@ -24,12 +24,12 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
     Raises:
         DataError: the path is a folder, its folder is missing, or it cannot be written.
     """
-    target = path.resolve()
-    if target.is_dir():
-        raise DataError(f"{path} is a folder; give the name of a file in it.")
-    if not target.parent.is_dir():
-        raise DataError(f"There is no folder {path.parent} to write {path.name} into. Make it first.")
     try:
+        target = path.resolve()
+        if target.is_dir():
+            raise DataError(f"{path} is a folder; give the name of a file in it.")
+        if not target.parent.is_dir():
+            raise DataError(f"There is no folder {path.parent} to write {path.name} into. Make it first.")
         if target.exists() and not target.is_file():  # a device or a pipe cannot be replaced
             write(target)
             return

@@ -18,8 +18,12 @@ FLIPPED = {">=": "<=", "<=": ">=", ">": "<", "<": ">"}
 
 
 def mutated(theorem: Theorem) -> Theorem:
-    """Return a theorem with its mechanical variants in place of its own mutants."""
-    return replace(theorem, mutants=tuple(variants(theorem)))
+    """Return a theorem with its mechanical variants in place of its own mutants.
+
+    Where these are fewer than a theorem must have, its own mutants stay.
+    """
+    found = tuple(variants(theorem))
+    return replace(theorem, mutants=found if len(found) >= 3 else (*found, *theorem.mutants))
 
 
 def variants(theorem: Theorem) -> Iterator[Mutant]:
@@ -45,6 +49,8 @@ def relation_changes(claim: Relation) -> Iterator[tuple[str, Claim]]:
         yield "sign", replace(claim, rhs=-rhs)
     elif claim.op != "==":
         yield "sign", replace(claim, lhs=-lhs)
+    if claim.op == "==":
+        yield "off by 1", replace(claim, rhs=rhs + 1)
     if is_square(lhs) and not trivial:
         yield "transpose", replace(claim, lhs=lhs.mT)
     for name, change in input_transposes(lhs, rhs):
@@ -76,7 +82,7 @@ def sigma_changes(*sides: Tensor) -> Iterator[tuple[str, Callable[[Tensor], Tens
         if node.function not in ("sigma", "sigma_min"):
             continue
         (matrix,) = node.operands
-        what = matrix.name or "a matrix"
+        what = matrix.name or f"a matrix {matrix.shape}"
         if node.function == "sigma":
             yield f"next singular value of {what}", swapping(node, lx.sigma(matrix, node.param("k") + 1))
         yield f"largest singular value of {what}", swapping(node, lx.spectral_norm(matrix))

@@ -3,6 +3,7 @@ r"""The records: a step applies one rule at one place; a derivation is a list of
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from lemmax.calculus.partials import Smoothness
 from lemmax.expr.nodes import Derivative, Input
@@ -75,14 +76,14 @@ class Derivation:
         """Return the derivation without one step (its replay fails)."""
         return replace(self, steps=self.steps[:position] + self.steps[position + 1 :])
 
-    def latex(self, notation: str = "matrix") -> str:
+    def latex(self, notation: Literal["matrix", "index"] = "matrix") -> str:
         """Return a complete LaTeX document."""
         from lemmax.derivation.export import derivation_document
         from lemmax.typeset.document import render_document
 
         return render_document(derivation_document(self, notation))
 
-    def fragment(self, notation: str = "matrix") -> str:
+    def fragment(self, notation: Literal["matrix", "index"] = "matrix") -> str:
         r"""Return LaTeX to ``\input`` into one's own paper."""
         from lemmax.derivation.export import derivation_document
         from lemmax.typeset.document import render_fragment

@@ -140,22 +140,22 @@ def name_adjoint(before: Tensor, place: Tensor, focus: Tensor | None, context: C
 
 Rule = Callable[[Tensor, Tensor, Tensor | None, Context], Tensor]
 
-STATEMENTS: Mapping[str, str] = {
-    "inline_definitions": r"unnamed products and sums are written out",
+STATEMENTS: Mapping[str, tuple[str, str]] = {
+    "inline_definitions": ("Unnamed products and sums are written out", ""),
     "chain_rule": (
-        r"$\bar V_v = \sum_U \sum_u \bar U_u \, \partial U_u / \partial V_v$, over the tensors $U$ in whose"
-        r" definition $V$ occurs"
+        r"\bar V_v = \sum_U \sum_u \bar U_u \, \partial U_u / \partial V_v",
+        "over the tensors U in whose definition V occurs",
     ),
-    "linearity": r"$\partial (c\, x) / \partial x = c$",
-    "product_rule": r"$\partial (x y) = x \, \partial y + y \, \partial x$",
-    "power_rule": r"$\partial x^p / \partial x = p \, x^{p-1}$",
-    "elementwise_derivative": r"$\partial \varphi(x) / \partial x = \varphi'(x)$",
-    "contract_deltas": r"$\sum_k \delta_{kj} a_k = a_j$",
-    "collect_like_terms": r"summed indices are renamed and like terms added",
-    "recognise_tensor": r"$\left(i \mapsto T_i\right) = T$",
-    "name_adjoint": r"$\bar V := \partial f / \partial V$",
+    "linearity": (r"\partial (c\, x) / \partial x = c", ""),
+    "product_rule": (r"\partial (x y) = x \, \partial y + y \, \partial x", ""),
+    "power_rule": (r"\partial x^p / \partial x = p \, x^{p-1}", ""),
+    "elementwise_derivative": (r"\partial \varphi(x) / \partial x = \varphi'(x)", ""),
+    "contract_deltas": (r"\sum_k \delta_{kj} a_k = a_j", ""),
+    "collect_like_terms": ("Summed indices are renamed and like terms added", ""),
+    "recognise_tensor": ("The tensor is one that has a name already", ""),
+    "name_adjoint": (r"\bar V = \partial f / \partial V", "by definition"),
 }
-"""What each general rule says, in LaTeX; the rules of functions say so in ``rules.pullbacks``."""
+"""What each general rule says (LaTeX, or words) and when; the rules of functions are in ``rules``."""
 
 RULES: Mapping[str, Rule] = {
     "inline_definitions": inline_definitions,
@@ -171,12 +171,17 @@ RULES: Mapping[str, Rule] = {
 }
 
 
-def statement_of(rule: str) -> str:
-    """Return what a rule says, in LaTeX."""
+def rule_statement(rule: str) -> tuple[str, str]:
+    """Return what a rule says, in LaTeX or words, and its conditions in words."""
     for row in PULLBACKS.values():
         if row.name == rule:
-            return f"${row.statement}$ ({row.conditions})"
+            return row.statement, row.conditions
     return STATEMENTS[rule]
+
+
+def rule_reference(rule: str) -> str | None:
+    """Return the source of a rule that has one."""
+    return next((row.reference for row in PULLBACKS.values() if row.name == rule), None)
 
 
 def rule_of(user: Tensor, place: Tensor, context: Context) -> str:

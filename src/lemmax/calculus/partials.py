@@ -70,10 +70,10 @@ def local_partial(of: Lambda, wrt: Tensor, nonsmooth: Smoothness) -> LocalPartia
         bound = tuple((i, s) for i, (_, s) in zip(new, term.bound, strict=True))
         for entry in entries_of(expr, wrt):
             slope = differentiate(expr, entry, nonsmooth)
+            rules.add(_rule_name(expr, entry, slope))
             if isinstance(expr, sp.exp) and not term.bound and len(of.terms) == 1:
                 # the exponential is its own derivative: keep the name (S, not exp(A))
                 slope = sp.Mul(*[of.entry(*rows) if f == expr else f for f in sp.Mul.make_args(slope)])
-            rules.add(_rule_name(expr, entry, slope))
             ties = [sp.KroneckerDelta(i, j) for i, j in zip(columns, indices_of(entry), strict=True)]
             terms += [
                 Term(bound, sp.Mul(part.expr, *ties))

@@ -160,3 +160,7 @@ HOLDING = (
     TIED,
     DESCENT,
 )
+
+FALSE_RANK = theorem(
+    "false_rank_of_all_matrices", lx.rank(X).eq(n), sizes=[n <= D], instances=Instances(sizes={n: 3, D: 4})
+)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from lemmax.check.decide import CLOSE, FALSE, TRUE, error_of
 from lemmax.check.iterate import FloatModel, PreciseModel, descend, gradients_of
 from lemmax.check.readings import Readers, Sizes
-from lemmax.check.settle import Settled, digits_to_show, text_of
+from lemmax.check.settle import FEWEST_SHOWN, Settled, agreement_of, digits_to_show, text_of
 from lemmax.check.watched import Watch
 from lemmax.expr.tensor import Tensor, identifier
 from lemmax.statement.convergence import Convergence
@@ -92,7 +92,7 @@ class Descent:
                 gap, error = b1 - l1, error_of(l0, l1, watch) + error_of(b0, b1, watch)
                 found.append((TRUE if gap > error else FALSE if gap < -error else CLOSE, gap, t, l1, b1))
             state, _, t, loss, bound = min(found, key=lambda item: (item[0], item[1]))
-        shown = digits_to_show(loss, bound, digits)
+        shown = digits_to_show(loss, bound, digits) if state != CLOSE else FEWEST_SHOWN
         comparison = Comparison(
             self.claim.name or "gradient descent",
             "<=",
@@ -102,7 +102,7 @@ class Descent:
             digits,
             {TRUE: True, FALSE: False, CLOSE: None}[state],
         )
-        return Settled(state, comparison, digits, watch.is_tame)
+        return Settled(state, comparison, digits, watch.is_tame, agreement_of(loss, bound, digits))
 
     def _precise_bounds(
         self, arrays: Arrays, sizes: Sizes, digits: int

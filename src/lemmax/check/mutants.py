@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 import sympy as sp
 
@@ -14,6 +15,7 @@ from lemmax.check.mutations import DEGENERATE
 from lemmax.check.plan import DrawPlan, draw_plan
 from lemmax.check.recipe import Recipe
 from lemmax.check.search import nearest, search
+from lemmax.check.sweep import SWEEPS, small_sizes, sweep
 from lemmax.check.witness import witness_of
 from lemmax.statement.conditions import Claim, Condition
 from lemmax.statement.evidence import MutantOutcome
@@ -22,7 +24,7 @@ from lemmax.statement.verdict import Witness
 
 KEPT = 4  # candidates kept per mutant, the smallest ones
 DOUBTFUL = 12  # instances with an open rank kept per mutant
-EXTRA_BLOCKS = 60  # blocks drawn for mutants that the theorem's own instances did not refute
+EXTRA_BLOCKS = 40  # blocks drawn for mutants that the theorem's own instances did not refute
 ENOUGH_BLOCKS = 8  # once each mutant has a candidate, mutants are evaluated on no more blocks than this
 
 Blocks = Callable[[DrawPlan, int], Iterator[tuple[Recipe, ...]]]
@@ -75,7 +77,7 @@ def smallest(judged: Sequence[Judged]) -> list[Judged]:
 
 
 def various(judged: Sequence[Judged]) -> list[Judged]:
-    """Return a few judged instances, one for each set of mutations: degenerate ones first, then small ones."""
+    """Return a few judged instances, one per set of mutations: degenerate ones first, then small ones."""
     found: dict[frozenset[tuple[str, tuple[str, ...]]], Judged] = {}
     for one in sorted(judged, key=lambda one: (not is_degenerate(one.recipe), one.recipe.weight)):
         found.setdefault(frozenset((m.kind, m.inputs) for m in one.recipe.mutations), one)
@@ -126,12 +128,17 @@ def hunt(judge: Judge, theorem: Theorem, track: Track, blocks: Blocks, seed: int
         theorem = replace(theorem, expected="refuted", instances=track.mutant.instances)
     plan = replace(draw_plan(theorem, track.sizes), family_quarters=1)  # small sizes fail sooner
     closest: list[Judged] = []
-    for count, block in enumerate(blocks(plan, EXTRA_BLOCKS)):
-        judged = judge.judge(plan, block, track.conditions, track.claims)
+    seen: dict[Recipe, None] = {}
+    for count, block in enumerate(
+        chain(sweep(plan, seed), small_sizes(plan, seed), blocks(plan, EXTRA_BLOCKS))
+    ):
+        fresh = [recipe for recipe in block if recipe not in seen]
+        seen.update(dict.fromkeys(fresh))
+        judged = judge.judge(plan, fresh, track.conditions, track.claims) if fresh else []
         for one in judged:
             track.see(one)
         closest = nearest([*closest, *judged], track.conditions, track.claims)
-        if (track.candidates or track.doubtful) and (count + 1) % 4 == 0:
+        if (track.candidates or track.doubtful) and count % 4 == SWEEPS - 1:
             digits = settle_candidates(judge, track)
             if track.witness is not None:
                 return digits

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from lemmax.check.confirm import Confirmed, confirm, is_open, settle_claim
 from lemmax.check.decide import CLOSE, FALSE, TRUE
@@ -13,25 +14,30 @@ from lemmax.check.judge import Judge, Judged
 from lemmax.check.mutants import ENOUGH_BLOCKS, Track, claims_of, hunt, tracks_of
 from lemmax.check.plan import DrawPlan, draw_plan
 from lemmax.check.recipe import Recipe
-from lemmax.check.settle import DIGITS, agreement_of, hypothesis_state, settle
+from lemmax.check.settle import DIGITS, hypothesis_state, settle
 from lemmax.check.shrink import Failure, Shrinker, draw_blocks, run_blocks, shrink_further
+from lemmax.check.sweep import small_sizes, sweep
 from lemmax.check.tally import Tally
 from lemmax.check.verdicts import FAMILY_SHARE, report_of
 from lemmax.check.witness import witness_of
 from lemmax.errors import EvaluationError, InvalidArgument
 from lemmax.expr.relation import Relation
+from lemmax.statement.conditions import Claim
 from lemmax.statement.kinds import is_a
 from lemmax.statement.report import Report
 from lemmax.statement.theorem import Theorem
 from lemmax.statement.verdict import Witness
 
 BLOCKS_PER_ROUND = 24
+FEWEST_BLOCKS = 4  # in a round
+DRAWS_PER_BLOCK = 5  # about; sizes the next round
 DRAWS_PER_INSTANCE = 20  # draws beyond this many times the instances wanted: acceptance is below 5 %
-LATE = 4  # with enough instances accepted, no more draws than this many times the instances wanted
+LATE = 2  # with enough instances accepted, no more draws than this many times the instances wanted
 COMFORTABLE = 0.6  # below this share of family sizes a run draws nothing else
 FEWEST_DRAWS = 400  # drawn in vain before a theorem is called vacuous
-HYPOTHESES_REEXAMINED = 24  # draws per run whose undecided hypotheses are evaluated in multiprecision
+HYPOTHESES_REEXAMINED = 20  # draws per hypothesis that leave it open, evaluated in multiprecision
 RANKS_REEXAMINED = 24  # claims per run that hang on a rank which float64 leaves open, likewise
+RANKS_IN_SHRINKING = 60  # more of them while a failure is shrunk
 CLAIMS_REEXAMINED = 6  # undecided comparisons per run that are evaluated in multiprecision
 SEED_STRIDE = 10_007  # rounds of a run take their seeds this far apart
 
@@ -103,10 +109,14 @@ class Run:
     tracks: list[Track] = field(init=False)
     witness: Witness | None = None
     _blocks: int = 0
-    _hypotheses_left: int = HYPOTHESES_REEXAMINED
+    _round_seed: int = 0
+    _round_blocks: int = FEWEST_BLOCKS
+    _ranks_in_shrinking: int = RANKS_IN_SHRINKING
+    _seen: dict[Recipe, None] = field(default_factory=dict)
+    _hypotheses_left: dict[Relation, int] = field(default_factory=dict)
     _claims_left: int = CLAIMS_REEXAMINED
     _ranks_left: int = RANKS_REEXAMINED
-    _suspect: tuple[tuple[Recipe, ...], Judged, Confirmed] | None = None
+    _suspect: tuple[Judged, Confirmed] | None = None
 
     def __post_init__(self) -> None:
         """Prepare plan and mutants."""
@@ -121,13 +131,21 @@ class Run:
                 break
             if self.tally.family < COMFORTABLE * self.tally.accepted:
                 self.plan = replace(self.plan, family_quarters=4)
-            try:
-                run_blocks(
-                    self.plan, BLOCKS_PER_ROUND, self.seed + number * SEED_STRIDE, self._examine, shrink=False
-                )
-            except Failure:
-                self._shrink()
-                break
+            self._round_seed = self.seed + number * SEED_STRIDE
+            missing = self.instances - self.tally.accepted
+            self._round_blocks = min(BLOCKS_PER_ROUND, max(FEWEST_BLOCKS, missing // DRAWS_PER_BLOCK + 1))
+            run_blocks(self.plan, self._round_blocks, self._round_seed, self._examine, shrink=False)
+        if self._suspect is None and self.tally.accepted and not self.tally.seen_both():
+            self._hypotheses_left.clear()
+            for block in sweep(self.plan, self.seed):
+                self._judge(block)
+        if self._suspect is None and self.theorem.expected == "refuted":
+            for block in chain(small_sizes(self.plan, self.seed), sweep(self.plan, self.seed)):
+                self._judge(block)
+                if self._suspect is not None:
+                    break
+        if self._suspect is not None:
+            self._shrink(*self._suspect)
         for track in self.tracks:
             digits = hunt(self.judge, self.theorem, track, self._more_blocks, self.seed)
             self.tally.digits = max(self.tally.digits, digits)
@@ -140,25 +158,34 @@ class Run:
         enough = t.accepted >= self.instances and t.seen_both() and t.family >= FAMILY_SHARE * t.accepted
         in_vain = t.accepted == 0 and t.draws >= FEWEST_DRAWS
         late = t.accepted >= self.instances and t.draws >= LATE * self.instances
-        return enough or in_vain or late or t.draws >= self._most_draws()
+        failed = self._suspect is not None
+        return failed or enough or in_vain or late or t.draws >= self._most_draws()
 
     def _examine(self, block: tuple[Recipe, ...]) -> None:
-        """Judge a block of draws, count it, and raise :class:`Failure` on a confirmed failure."""
+        """Judge a block of draws, unless enough is known."""
         if self._finished():
             return
+        self._judge(block)
+        if self.progress is not None:
+            self.progress(min(self.tally.accepted, self.instances), self.instances)
+
+    def _judge(self, block: tuple[Recipe, ...]) -> None:
+        """Judge and count the recipes of a block that were not seen before."""
+        fresh = tuple(dict.fromkeys(recipe for recipe in block if recipe not in self._seen))
+        if not fresh:
+            return
+        self._seen.update(dict.fromkeys(fresh))
         self._blocks += 1
         tracks = self._tracks_to_feed()
         claims = tuple(dict.fromkeys([*self.theorem.claims, *claims_of(tracks)]))
-        for one in self.judge.judge(self.plan, block, self.theorem.hypotheses, claims):
+        for one in self.judge.judge(self.plan, fresh, self.theorem.hypotheses, claims):
             self._decide_hypotheses(one)
             accepted = self.tally.add(self.plan, one)
             for track in tracks:
                 if not track.sizes:
                     track.see(one)
             if accepted:
-                self._look_at_claims(block, one)
-        if self.progress is not None:
-            self.progress(min(self.tally.accepted, self.instances), self.instances)
+                self._look_at_claims(one)
 
     def _tracks_to_feed(self) -> list[Track]:
         open_ = [t for t in self.tracks if not t.sizes]
@@ -168,9 +195,12 @@ class Run:
     def _decide_hypotheses(self, one: Judged) -> None:
         """Re-examine hypotheses that float64 leaves open, as far as the budget goes."""
         relations = [c for c, state in one.conditions.items() if state == CLOSE and isinstance(c, Relation)]
-        if one.trouble or not relations or FALSE in one.conditions.values() or self._hypotheses_left <= 0:
+        if one.trouble or not relations or FALSE in one.conditions.values():
             return
-        self._hypotheses_left -= 1
+        if any(self._hypotheses_left.get(c, HYPOTHESES_REEXAMINED) <= 0 for c in relations):
+            return
+        for c in relations:
+            self._hypotheses_left[c] = self._hypotheses_left.get(c, HYPOTHESES_REEXAMINED) - 1
         try:
             found = settle(self.judge.readers, relations, one.arrays, one.sizes, strict=False)
         except EvaluationError:
@@ -179,25 +209,17 @@ class Run:
             one.conditions[relation] = hypothesis_state(relation, settled)
             self.tally.digits = max(self.tally.digits, settled.digits)
 
-    def _look_at_claims(self, block: tuple[Recipe, ...], one: Judged) -> None:
-        """Count comparisons; confirm what looks violated, re-examine a few that are close.
-
-        Raises:
-            Failure: the claim fails on this instance.
-        """
+    def _look_at_claims(self, one: Judged) -> None:
+        """Count comparisons; confirm what looks violated, re-examine a few that are close."""
         states = [one.claims[c].state for c in self.theorem.claims]
         if FALSE in states:
-            found = confirm(self.judge, one, self.theorem.hypotheses, self.theorem.claims)
-            self.tally.digits = max(self.tally.digits, found.digits)
-            if found.accepted and found.state == FALSE:
-                self._suspect = (block, one, found)
-                raise Failure
+            found = self._confirm(one)
             if not found.accepted:  # the hypotheses held to rounding only
                 self.tally.accepted -= 1
                 self.tally.family -= self.plan.table.family_of(one.sizes)
                 self.tally.doubtful += 1
-                return
-            self.tally.undecided += found.state == CLOSE
+            elif found.state == CLOSE:
+                self.tally.undecided += 1
             return
         self.tally.add_claims(one)
         for claim in self.theorem.claims:
@@ -215,27 +237,27 @@ class Run:
             self.tally.reexamined += 1
             self.tally.digits = max(self.tally.digits, settled.digits)
             if settled.state == FALSE:
-                found = confirm(self.judge, one, self.theorem.hypotheses, self.theorem.claims)
-                if found.accepted and found.state == FALSE:
-                    self._suspect = (block, one, found)
-                    raise Failure
+                self._confirm(one)
             elif settled.state == CLOSE:
-                agree = agreement_of(settled.comparison)
-                self.tally.agreement = (
-                    agree if self.tally.agreement is None else min(agree, self.tally.agreement)
-                )
+                known = self.tally.agreement
+                self.tally.agreement = settled.agreement if known is None else min(settled.agreement, known)
 
-    def _shrink(self) -> None:
+    def _confirm(self, one: Judged) -> Confirmed:
+        """Evaluate an instance in multiprecision, and keep it if the claim fails on it."""
+        found = confirm(self.judge, one, self.theorem.hypotheses, self.theorem.claims)
+        self.tally.digits = max(self.tally.digits, found.digits)
+        if self._suspect is None and found.accepted and found.state == FALSE:
+            self._suspect = (one, found)
+        return found
+
+    def _shrink(self, one: Judged, found: Confirmed) -> None:
         """Shrink the first confirmed failure and keep the smallest one that multiprecision confirms."""
-        assert self._suspect is not None
-        block, one, found = self._suspect
         self.witness = witness_of(one, found.comparisons, self.theorem)
         shrinker = Shrinker(self._failing)
-        shrinker.mark(block, one.recipe)
-        seed = self.seed
+        shrinker.failing[one.recipe] = None
         with suppress(Failure):
-            run_blocks(self.plan, BLOCKS_PER_ROUND, seed, shrinker.examine)
-        recipes = shrink_further(self.plan, shrinker.smallest()[0], seed, self._failing)
+            run_blocks(self.plan, self._round_blocks, self._round_seed, shrinker.examine)
+        recipes = shrink_further(self.plan, shrinker.smallest()[0], self._round_seed, self._failing)
         known = dict.fromkeys([*recipes, *shrinker.smallest()])
         for recipe in sorted(known, key=lambda r: r.weight):
             (again,) = self.judge.judge(self.plan, [recipe], self.theorem.hypotheses, self.theorem.claims)
@@ -248,15 +270,25 @@ class Run:
                 return
 
     def _failing(self, block: tuple[Recipe, ...]) -> list[Recipe]:
-        """Return the recipes of a block on which the claim fails in float64, hypotheses being met."""
+        """Return the recipes of a block on which the hypotheses are met and the claim seems to fail."""
         judged = self.judge.judge(self.plan, block, self.theorem.hypotheses, self.theorem.claims)
-        return [
-            one.recipe
-            for one in judged
-            if not one.trouble
-            and one.state_of(self.theorem.hypotheses) == TRUE
-            and any(one.claims[c].state == FALSE for c in self.theorem.claims)
-        ]
+        met = [j for j in judged if not j.trouble and j.state_of(self.theorem.hypotheses) == TRUE]
+        return [one.recipe for one in met if any(self._seems_false(one, c) for c in self.theorem.claims)]
+
+    def _seems_false(self, one: Judged, claim: Claim) -> bool:
+        """Does a claim fail in float64, or a rank in it come out deficient at two precisions?"""
+        if not is_open(one, claim) or not isinstance(claim, Relation):
+            return one.claims[claim].state == FALSE
+        if self._ranks_in_shrinking <= 0:
+            return False
+        self._ranks_in_shrinking -= 1
+        try:
+            (found,) = settle(
+                self.judge.readers, [claim], one.arrays, one.sizes, levels=DIGITS[:1], strict=False
+            )
+        except EvaluationError:
+            return False
+        return found.state == FALSE
 
     def _more_blocks(self, plan: DrawPlan, count: int) -> Iterator[tuple[Recipe, ...]]:
         return draw_blocks(plan, count, self.seed + SEED_STRIDE // 2)

@@ -25,6 +25,9 @@ DIGITS = (50, 100, 200)
 """Digits p tried in turn; each is compared with 2p, so that the finest arithmetic has 400."""
 
 
+FEWEST_SHOWN = 17  # digits of a number in a report: those of float64
+
+
 class Settled(NamedTuple):
     """A relation after re-examination.
 
@@ -33,12 +36,14 @@ class Settled(NamedTuple):
         comparison: the entry that decides: the one that fails, else the closest.
         digits: digits of the finest arithmetic used.
         is_tame: was no number so small that it could have been lost?
+        agreement: to how many digits the sides agree, relative to the larger of them and 1.
     """
 
     state: int
     comparison: Comparison
     digits: int
     is_tame: bool = True
+    agreement: int = 0
 
 
 def settle(
@@ -101,7 +106,7 @@ def _compared(
     index = worst_entry(relation.op, entries, difference)
     state = int(entries.min())
     lhs, rhs = pairs[1][0][index], pairs[1][1][index]
-    shown = digits_to_show(lhs, rhs, fine[1].digits)
+    shown = digits_to_show(lhs, rhs, fine[1].digits) if state != CLOSE else FEWEST_SHOWN
     comparison = Comparison(
         relation.name or "claim",
         relation.op,
@@ -111,7 +116,7 @@ def _compared(
         fine[1].digits,
         {TRUE: True, FALSE: False, CLOSE: None}[state],
     )
-    return Settled(state, comparison, fine[1].digits, watch.is_tame)
+    return Settled(state, comparison, fine[1].digits, watch.is_tame, agreement_of(lhs, rhs, fine[1].digits))
 
 
 def worst_entry(op: str, entries: Array, difference: Array) -> tuple[int, ...]:
@@ -125,15 +130,15 @@ def worst_entry(op: str, entries: Array, difference: Array) -> tuple[int, ...]:
 
 
 def digits_to_show(lhs: Any, rhs: Any, available: int) -> int:
-    """Return how many digits make two numbers look different, at least 17."""
+    """Return how many digits make two numbers look different."""
     import mpmath
 
     with mpmath.workdps(available):
         largest = max(abs(lhs), abs(rhs))
         gap = abs(lhs - rhs)
         if not gap or not largest or not mpmath.isfinite(gap):
-            return 17
-        return max(17, min(available - 5, int(mpmath.ceil(mpmath.log10(largest / gap))) + 3))
+            return FEWEST_SHOWN
+        return max(FEWEST_SHOWN, min(available - 5, int(mpmath.ceil(mpmath.log10(largest / gap))) + 3))
 
 
 def text_of(value: Any, digits: int) -> str:
@@ -144,13 +149,12 @@ def text_of(value: Any, digits: int) -> str:
         return str(mpmath.nstr(mpmath.mpf(value), digits, strip_zeros=True))
 
 
-def agreement_of(comparison: Comparison) -> int:
-    """Return to how many digits two sides agree, relative to the larger of them and 1."""
+def agreement_of(lhs: Any, rhs: Any, digits: int) -> int:
+    """Return to how many digits two sides agree, at most half of those computed, less a few."""
     import mpmath
 
-    most = comparison.digits // 2 - 5
-    with mpmath.workdps(comparison.digits):
-        lhs, rhs = mpmath.mpf(comparison.lhs), mpmath.mpf(comparison.rhs)
+    most = digits // 2 - 5
+    with mpmath.workdps(digits):
         gap = abs(lhs - rhs) / max(abs(lhs), abs(rhs), mpmath.mpf(1))
         return min(most, int(mpmath.floor(-mpmath.log10(gap)))) if gap else most
 

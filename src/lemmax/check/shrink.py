@@ -10,10 +10,11 @@ import numpy as np
 from lemmax.check.plan import DrawPlan
 from lemmax.check.recipe import Recipe
 from lemmax.check.strategies import blocks
+from lemmax.check.sweep import small_sizes
 
 SHRINK_CALLS = 250  # blocks examined while shrinking one failure
 BLOCKS_AT_ONCE = 12  # drawn before the first of them is looked at
-SMALLER_EXAMPLES = 40  # blocks tried on smaller sizes
+SMALLER_EXAMPLES = 20  # blocks with mutations tried on sizes smaller still
 
 
 class Failure(AssertionError):
@@ -88,11 +89,6 @@ class Shrinker:
         if bad:
             raise Failure
 
-    def mark(self, block: tuple[Recipe, ...], failing: Recipe) -> None:
-        """Enter a failure found elsewhere."""
-        self._known[block] = True
-        self.failing[failing] = None
-
     def smallest(self) -> list[Recipe]:
         """Return the failing recipes, smallest first."""
         return sorted(self.failing, key=lambda recipe: recipe.weight)
@@ -114,15 +110,17 @@ def shrink_further(
 ) -> list[Recipe]:
     """Look for failures on smaller sizes than those of a recipe; return them smallest first, then it."""
     found = {recipe: None}
-    for attempt in range(4):
-        smaller = restricted(plan, min(found, key=lambda r: r.weight))
-        if smaller is None:
+    smaller = restricted(plan, recipe)
+    for block in small_sizes(smaller, seed) if smaller is not None else ():
+        failing = fails(block)
+        if failing:  # sizes come in order: none smaller failed
+            found.update(dict.fromkeys(failing))
             break
+    smaller = restricted(plan, min(found, key=lambda r: r.weight))
+    if smaller is not None:
         shrinker = Shrinker(fails)
         try:
-            run_blocks(smaller, SMALLER_EXAMPLES, seed + attempt, shrinker.examine)
+            run_blocks(smaller, SMALLER_EXAMPLES, seed, shrinker.examine)
         except Failure:
             found.update(shrinker.failing)
-            continue
-        break
     return sorted(found, key=lambda r: r.weight)

@@ -3,22 +3,52 @@ r"""Hypothesis strategies for recipes.
 What Hypothesis draws is small: sizes, seeds, a token-identity table, named mutations.  Dense arrays
 of floats would exhaust its buffer; arrays are built from the recipe by a pure function instead.
 
-All integers stay below 100: from larger ranges Hypothesis may return constants that it found in
-the modules that happen to be loaded, and a run would no longer follow from its seed alone.
+Every number is drawn bit by bit.  Where Hypothesis draws integers itself, it may return constants that it
+found in the modules that happen to be loaded (and keeps a directory of them): then a run would not follow
+from its seed alone.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, TypeVar
 
+from lemmax.check.build import concrete_shape
 from lemmax.check.plan import DrawPlan
 from lemmax.check.recipe import Mutation, Recipe, Table
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
 
-DIGIT = 99  # a seed is two numbers up to this
+T = TypeVar("T")
+
+SEEDS = 4096
 BLOCK = 12  # most recipes in one block (Hypothesis draws about half as many)
+CHOICES = 16  # a mutation comes with two numbers below this
+MUTATIONS_OF_8 = (0, 0, 0, 0, 1, 1, 1, 2)  # how many mutations strike, in eight cases of equal weight
+ONE_IN = 6  # one draw in so many has a token-identity table; one in so many leaves out a structure
+
+
+def below(draw: DrawFn, count: int) -> int:
+    """Draw a number from 0 to ``count - 1`` bit by bit, highest first; it shrinks to 0."""
+    bit = _bit()
+    value = 0
+    for _ in range((count - 1).bit_length()):
+        value = 2 * value + draw(bit)
+    return value % count
+
+
+@cache
+def _bit() -> SearchStrategy[bool]:
+    from hypothesis import strategies as st
+
+    return st.booleans()
+
+
+def pick(draw: DrawFn, options: Sequence[T]) -> T:
+    """Draw one of some options; it shrinks to the first."""
+    return options[below(draw, len(options))]
 
 
 def blocks(plan: DrawPlan) -> SearchStrategy[tuple[Recipe, ...]]:
@@ -32,7 +62,7 @@ def blocks(plan: DrawPlan) -> SearchStrategy[tuple[Recipe, ...]]:
 
     @st.composite
     def variant(draw: DrawFn, sizes: tuple[tuple[str, int], ...]) -> Recipe:
-        seed = draw(st.integers(0, DIGIT)) * (DIGIT + 1) + draw(st.integers(0, DIGIT))
+        seed = below(draw, SEEDS)
         tokens = _draw_tokens(draw, plan, dict(sizes))
         mutations = _draw_mutations(draw, plan)
         return Recipe(sizes, seed, tokens, mutations, _draw_omitted(draw, plan))
@@ -41,56 +71,39 @@ def blocks(plan: DrawPlan) -> SearchStrategy[tuple[Recipe, ...]]:
 
 
 def _draw_sizes(draw: DrawFn, plan: DrawPlan) -> tuple[tuple[str, int], ...]:
-    from hypothesis import strategies as st
-
     table = plan.table
     rows = table.rows
-    if (
-        table.is_family.any()
-        and not table.is_family.all()
-        and draw(st.integers(0, 3)) >= 4 - plan.family_quarters
-    ):
+    if table.is_family.any() and not table.is_family.all() and below(draw, 4) >= 4 - plan.family_quarters:
         rows = rows[table.is_family]
     chosen: list[tuple[str, int]] = []
     for column, name in enumerate(table.names):
-        options = sorted({int(v) for v in rows[:, column]})
-        value = draw(st.sampled_from(options)) if len(options) > 1 else options[0]
+        value = pick(draw, sorted({int(v) for v in rows[:, column]}))
         rows = rows[rows[:, column] == value]
         chosen.append((name, value))
     return tuple(chosen)
 
 
 def _draw_tokens(draw: DrawFn, plan: DrawPlan, sizes: dict[str, int]) -> Table | None:
-    from hypothesis import strategies as st
-
-    if plan.tokens is None or draw(st.integers(0, 5)) < 5:
+    if plan.tokens is None or below(draw, ONE_IN) < ONE_IN - 1:
         return None
-    from lemmax.check.build import concrete_shape
-
     *families, rows, _ = concrete_shape(plan.tokens, sizes)
     count = 1
     for f in families:
         count *= f
-    ids = st.integers(0, min(count * rows - 1, DIGIT))
-    return tuple(tuple(draw(ids) for _ in range(rows)) for _ in range(count))
+    return tuple(tuple(below(draw, count * rows) for _ in range(rows)) for _ in range(count))
 
 
 def _draw_mutations(draw: DrawFn, plan: DrawPlan) -> tuple[Mutation, ...]:
-    from hypothesis import strategies as st
-
     if not plan.strikes:
         return ()
-    count = (0, 0, 0, 1, 1, 2)[draw(st.integers(0, 5))]
     found = []
-    for _ in range(count):
-        kind, inputs = draw(st.sampled_from(plan.strikes))
-        found.append(Mutation(kind, inputs, draw(st.integers(0, 11)), draw(st.integers(0, 11))))
+    for _ in range(pick(draw, MUTATIONS_OF_8)):
+        kind, inputs = pick(draw, plan.strikes)
+        found.append(Mutation(kind, inputs, below(draw, CHOICES), below(draw, CHOICES)))
     return tuple(found)
 
 
 def _draw_omitted(draw: DrawFn, plan: DrawPlan) -> tuple[str, ...]:
-    from hypothesis import strategies as st
-
-    if not plan.structure or draw(st.integers(0, 5)) < 5:
+    if not plan.structure or below(draw, ONE_IN) < ONE_IN - 1:
         return ()
-    return (draw(st.sampled_from([s.label for s in plan.structure])),)
+    return (pick(draw, plan.structure).label,)

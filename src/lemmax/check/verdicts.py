@@ -24,7 +24,7 @@ def report_of(
     """Return the report on a run."""
     evidence = tally.evidence(mutants)
     verdict = verdict_of(evidence, wanted, witness, interrupted)
-    shortcomings = shortcomings_of(theorem, evidence, verdict)
+    shortcomings = () if interrupted else shortcomings_of(theorem, evidence, verdict)
     return Report(theorem.name, theorem.expected, verdict, evidence, shortcomings, seconds, interrupted)
 
 

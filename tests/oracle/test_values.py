@@ -64,11 +64,19 @@ def test_gradient_to_fifty_digits(name: str) -> None:
             )
 
 
+def test_radius_of_a_saturated_gradient_is_relative_to_it() -> None:
+    case = instances.load("o12_exp_KQ_saturated")
+    results = [
+        lx.evaluate(lx.gradient(case.loss, weight), case.arrays, arithmetic="rounding")
+        for weight in case.trained
+    ]
+    values = np.concatenate([r.value.ravel() for r in results])
+    radii = np.concatenate([r.radius.ravel() for r in results])
+    assert np.all(np.abs(values - case.grad) <= radii + 1e-16 * np.abs(case.grad))
+    assert radii.max() <= 1e-9 * np.max(np.abs(case.grad))
+
+
 def test_a_wrong_loss_is_noticed() -> None:
     case = instances.load("o01_softmax_H1_all")
-    wrong = lx.evaluate(case.loss * (1 + sp_tiny()), case.arrays)
+    wrong = lx.evaluate(case.loss * (1 + 2.0**-40), case.arrays)
     assert wrong != pytest.approx(case.value, rel=1e-13, abs=0)
-
-
-def sp_tiny() -> float:
-    return 2.0**-40

@@ -17,7 +17,7 @@ from lemmax.expr.nodes import Apply
 from lemmax.interpret import matrices
 from lemmax.interpret.frame import Frame, compile_size
 from lemmax.interpret.parts import Run
-from lemmax.interpret.protocol import Value
+from lemmax.interpret.protocol import Condition, Value
 
 Array: TypeAlias = npt.NDArray[Any]
 Compile: TypeAlias = Callable[[Apply], Callable[..., Value]]
@@ -102,6 +102,8 @@ def _softmax_pullback(node: Apply) -> Callable[..., Value]:
             plus = arithmetic.rearrange(lambda x: x[..., None], g)
             minus = arithmetic.rearrange(lambda x: np.expand_dims(np.moveaxis(x, axis, -1), axis - 1), g)
             difference = arithmetic.add(plus, arithmetic.multiply(arithmetic.rational(-1, 1), minus))
+            itself = np.eye(count, dtype=bool).reshape(count, *(1,) * (-axis - 1), count)
+            difference = arithmetic.select(Condition(itself), arithmetic.rational(0, 1), difference)
             inner = arithmetic.contract(weigh, [s, difference], count)
             return arithmetic.multiply(s, inner)
         weighted = arithmetic.multiply(s, g)

@@ -174,3 +174,16 @@ def test_a_file_is_replaced_by_a_finished_one_only(tmp_path: Path, monkeypatch: 
     monkeypatch.undo()
     with pytest.raises(FileNotFoundError):
         write_source(fn, tmp_path / "nowhere" / "loss.py")
+
+
+def test_long_lists_are_broken() -> None:
+    n = lx.size("n")
+    variables = [lx.tensor(f"a_rather_long_name_{p}", n) for p in range(12)]
+    total = lx.tanh(variables[0])
+    for variable in variables[1:]:
+        total = total + lx.tanh(variable)
+    roots = [lx.sum(total) * p for p in range(1, 40)]
+    fn = lx.compile(roots)
+    assert max(map(len, fn.source.splitlines())) <= 120
+    values = fn(*[np.full(2, 0.5)] * 12)
+    np.testing.assert_allclose(values, 24 * np.tanh(0.5) * np.arange(1, 40), rtol=1e-14)

@@ -72,7 +72,9 @@ def choose_softmax_gradients(
             reason = f"the array of pairs has {axes} axes, {relation} {MOST_PAIRWISE_AXES}"
         else:
             chosen, reason = form, "asked for"
-        choices.setdefault(node.digest, Choice(node.label(), f"{chosen} form of the softmax gradient", reason))
+        choices.setdefault(
+            node.digest, Choice(node.label(), f"{chosen} form of the softmax gradient", reason)
+        )
         return Apply(node.function, node.operands, node.shape, (*node.params, ("form", chosen)), node.name)
 
     return transform(roots, mark), tuple(choices.values())

@@ -3,14 +3,13 @@ r"""Stage 4: a plan becomes the text of a Python file that needs NumPy only."""
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
 
 from lemmax._version import __version__
 from lemmax.codegen.blocks import BLOCKS
 from lemmax.codegen.formula import FormulaWriter, NameOf
 from lemmax.codegen.naming import Names
 from lemmax.codegen.prelude import conversion_lines, shape_lines
-from lemmax.codegen.pytext import tuple_text
+from lemmax.codegen.pytext import comma_list, tuple_text
 from lemmax.codegen.records import Plan, Statement
 from lemmax.codegen.render import Renderer
 from lemmax.codegen.schedule import inline_values
@@ -45,7 +44,7 @@ def numpy_source(plan: Plan) -> str:
             comment = f"# {writer.definition(statement.tensor, statement.name)}"
             body += [comment] if len(comment) <= WIDTH - 4 else []
         body += _statement_lines(statement, renderer, names)
-    body.append(f"return {_result(plan)}")
+    body += _return_lines(plan)
     imports = ["import math", ""] if "erf" in operations else []
     lines = [
         *_header(plan, writer),
@@ -53,7 +52,7 @@ def numpy_source(plan: Plan) -> str:
         "import numpy as np",
         "",
         "",
-        f"def {plan.name}({', '.join(plan.arguments)}):",
+        *comma_list(f"def {plan.name}(", plan.arguments, "):"),
         *textwrap.indent("\n".join(_docstring(plan, writer)), "    ").split("\n"),
         *[f"    {line}" if line else "" for line in body],
         "",
@@ -108,6 +107,8 @@ def _shape(shape: Shape) -> str:
 def _docstring(plan: Plan, writer: FormulaWriter) -> list[str]:
     names = [name for name, _ in plan.outputs]
     described = ", ".join(names[:-1]) + (" and " if len(names) > 1 else "") + names[-1]
+    if len(described) > WIDTH - 24:
+        described = f"a tuple of {len(names)} results"
     lines = [f'r"""Return {described}.', ""]
     formulas = []
     for s in plan.statements:
@@ -137,6 +138,7 @@ def _statement_lines(s: Statement, renderer: Renderer, names: Names) -> list[str
     return code
 
 
-def _result(plan: Plan) -> str:
-    names: Sequence[str] = [name for name, _ in plan.outputs]
-    return f"{names[0]}," if plan.returns_tuple and len(names) == 1 else ", ".join(names)
+def _return_lines(plan: Plan) -> list[str]:
+    names = [name for name, _ in plan.outputs]
+    one = f"return {names[0]}," if plan.returns_tuple and len(names) == 1 else f"return {', '.join(names)}"
+    return [one] if len(one) <= WIDTH - 4 else comma_list("return (", names, ")")

@@ -2,9 +2,11 @@ r"""The head of a generated function: conversion of arguments and checks of shap
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import sympy as sp
 
-from lemmax.codegen.pytext import number_text, tuple_text
+from lemmax.codegen.pytext import comma_list, number_text, tuple_text
 from lemmax.codegen.records import Plan
 from lemmax.errors import InvalidArgument
 from lemmax.expr.nodes import Input
@@ -32,17 +34,24 @@ def conversion_lines(plan: Plan, complex_allowed: bool) -> list[str]:
     """Return the lines that make arrays of one floating-point type out of the arguments."""
     if not plan.arguments:
         return ["dtype = np.dtype(np.float64)"]
-    every = ", ".join(plan.arguments)
-    pack = f"({every},)" if len(plan.arguments) == 1 else f"({every})"
+    comma = "," if len(plan.arguments) == 1 else ""
     kinds, expected = ("biufc", "numbers") if complex_allowed else ("biuf", "real numbers")
     return [
-        f"arrays = [np.asarray(a) for a in {pack}]",
+        *comma_list("arrays = [np.asarray(a) for a in (", plan.arguments, f"{comma})]"),
         f'if any(a.dtype.kind not in "{kinds}" for a in arrays):',
         *raising(f"{plan.name}: expected arrays of {expected}", "{[str(a.dtype) for a in arrays]}"),
         "single = all(a.dtype == np.float32 for a in arrays)",
         "dtype = np.dtype(np.float32) if single else np.result_type(np.float64, *arrays)",
-        f"{every}{',' if len(plan.arguments) == 1 else ''} = (a.astype(dtype, copy=False) for a in arrays)",
+        *_converted(plan.arguments),
     ]
+
+
+def _converted(arguments: Sequence[str]) -> list[str]:
+    comma = "," if len(arguments) == 1 else ""
+    line = f"{', '.join(arguments)}{comma} = (a.astype(dtype, copy=False) for a in arrays)"
+    if len(line) <= WIDTH:
+        return [line]
+    return comma_list("(", arguments, ") = (a.astype(dtype, copy=False) for a in arrays)", width=0)
 
 
 def shape_lines(plan: Plan) -> list[str]:

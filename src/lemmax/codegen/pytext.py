@@ -2,7 +2,8 @@ r"""Python text with precedences, so that parentheses stand exactly where they a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -40,6 +41,15 @@ def call(function: str, *args: str) -> Text:
 def tuple_text(items: list[str] | tuple[str, ...]) -> str:
     """Return a tuple: ``(n,)``, ``(n, D)``."""
     return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
+
+
+def comma_list(head: str, items: Sequence[str], tail: str, width: int = 106) -> list[str]:
+    """Return ``head items tail`` on one line or, if that is too long, with the items on their own lines."""
+    line = f"{head}{', '.join(items)}{tail}"
+    if len(line) <= width:
+        return [line]
+    wrapped = textwrap.wrap(", ".join(items) + ",", max(width, 106) - 8)
+    return [head, *[f"    {part}" for part in wrapped], tail]
 
 
 _CONSTANTS = {sp.pi: "np.pi", sp.E: "np.e", sp.oo: "np.inf", sp.nan: "np.nan"}

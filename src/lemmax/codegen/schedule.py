@@ -1,8 +1,7 @@
 r"""Stage 3: values become statements.
 
-Input: the values of the outputs.  Output: a :class:`~lemmax.codegen.records.Plan`.  A value gets a
-variable of its own if it belongs to a named tensor, is used more than once and is no mere view,
-needs more than one line, or if the expression would get too long without it.
+Input: the values of the outputs.  Output: a :class:`~lemmax.codegen.records.Plan`.  Which values get
+a variable is decided in :mod:`lemmax.codegen.variables`.
 """
 
 from __future__ import annotations
@@ -16,122 +15,14 @@ from lemmax.codegen.naming import Names, argument_names, size_names
 from lemmax.codegen.planner import Planner
 from lemmax.codegen.records import Plan, Statement
 from lemmax.codegen.values import Value
+from lemmax.codegen.variables import LEAVES, VIEWS, Chooser, reachable
 from lemmax.errors import InvalidArgument
 from lemmax.expr.tensor import identifier
 
-LONGEST = 10
-"""Most weight of one expression: an operation weighs 2, a view 1."""
-LONGEST_OPERAND = {True: 2, False: 4}
-"""Most weight of an operand of a matrix product, if it holds another matrix product and if not."""
-
-LEAVES = frozenset({"input", "number", "arange", "eye", "truth"})
-VIEWS = frozenset({"transpose", "expand", "take", "slice", "diagonal", "broadcast", "copy"})
-BLOCKS = frozenset({"softmax", "logsumexp", "place", "logdet", "sigmoid"})
-"""Operations that take more than one line."""
-REPEATING = {
-    "softmax": (0,), "logsumexp": (0,), "sigmoid": (0,), "kth": (0,),
-    "pullback_rowsum": (0, 1), "pullback_pairwise": (0, 1),
-}  # fmt: skip
-"""Operations whose text names an operand more than once; such an operand needs a name."""
-REPEATING_CALLS = ("softplus",)
 RISKY = frozenset(
     {"call", "divide", "power", "multiply", "add", "matmul", "scale", "logsumexp", "logdet", "sigmoid"}
 )
 """Operations that may warn on operands that are not meant."""
-
-
-class Scheduler:
-    """Chooses variables and puts statements in order."""
-
-    def __init__(self, planner: Planner, roots: Sequence[Value], names: Names) -> None:
-        """Schedule the values that ``roots`` need."""
-        self.planner = planner
-        self.roots = roots
-        self.names = names
-        self.order = reachable(roots)
-        self.uses: dict[int, int] = {}
-        for v in self.order:
-            for a in v.args:
-                self.uses[a.number] = self.uses.get(a.number, 0) + 1
-        for root in roots:
-            self.uses[root.number] = self.uses.get(root.number, 0) + 1
-        self.forced: set[int] = {r.number for r in roots}
-        for v in self.order:
-            if v.number in planner.names or v.op in BLOCKS:
-                self.forced.add(v.number)
-            if v.op in VIEWS and self.uses[v.number] > 1 and v.args[0].op not in LEAVES:
-                self.forced.add(v.args[0].number)  # the variable is what is looked at, not the view
-            self.forced |= {a.number for a in repeated_operands(v)}
-        self.variables: dict[int, str] = {}
-
-    def choose(self) -> list[Value]:
-        """Return the values that get a variable, in order of execution."""
-        weight: dict[int, int] = {}
-        holds_product: dict[int, bool] = {}
-        for v in self.order:
-            if v.op == "input":
-                weight[v.number], holds_product[v.number] = 0, False
-                continue
-            inline = [a for a in dict.fromkeys(v.args) if not self.has_variable(a)]
-            own = 0 if v.op in LEAVES else 1 if v.op in VIEWS else 2
-            for a in list(inline):
-                if v.op == "matmul" and weight[a.number] > LONGEST_OPERAND[holds_product[a.number]]:
-                    base = self.without_views(a)
-                    self.forced.add(base.number)
-                    inline.remove(a)
-            while inline and own + sum(weight[a.number] for a in inline) > LONGEST:
-                heaviest = max(inline, key=lambda a: weight[a.number])
-                if weight[heaviest.number] < 3:
-                    break
-                self.forced.add(heaviest.number)
-                inline.remove(heaviest)
-            weight[v.number] = own + sum(weight[a.number] for a in inline)
-            holds_product[v.number] = v.op == "matmul" or any(holds_product[a.number] for a in inline)
-        return [v for v in self.order if v.op != "input" and self.has_variable(v)]
-
-    def without_views(self, v: Value) -> Value:
-        """Return what a chain of views without a variable looks at."""
-        while v.op in VIEWS and v.args[0].op not in LEAVES and not self.has_variable(v.args[0]):
-            v = v.args[0]
-        return v
-
-    def has_variable(self, v: Value) -> bool:
-        """Does a value have a name of its own?"""
-        if v.op in ("input",):
-            return True
-        if v.op in ("number", "truth"):
-            return v.number in {r.number for r in self.roots}
-        if v.number in self.forced:
-            return True
-        if self.uses[v.number] < 2 or v.op in LEAVES:
-            return False
-        return not (v.op in VIEWS and self.has_variable(v.args[0]))
-
-
-def reachable(roots: Sequence[Value]) -> list[Value]:
-    """Return all values that ``roots`` need, operands first, in the order of their first use."""
-    order: list[Value] = []
-    done: set[int] = set()
-    stack: list[tuple[Value, bool]] = [(r, False) for r in reversed(roots)]
-    while stack:
-        v, expanded = stack.pop()
-        if v.number in done:
-            continue
-        if expanded:
-            done.add(v.number)
-            order.append(v)
-            continue
-        stack.append((v, True))
-        stack.extend((a, False) for a in reversed(v.args) if a.number not in done)
-    return order
-
-
-def repeated_operands(v: Value) -> list[Value]:
-    """Return the operands that the text of ``v`` names more than once."""
-    slots = REPEATING.get(v.op, ())
-    if v.op == "call" and v.params[0] in REPEATING_CALLS:
-        slots = (0,)
-    return [v.args[p] for p in slots if v.args[p].op not in ("input", "number")]
 
 
 def schedule(
@@ -150,10 +41,10 @@ def schedule(
     arguments = argument_names(program.inputs)
     names = Names([*arguments, name])
     sizes = size_names(_size_symbols(program, roots), names)
-    scheduler = Scheduler(planner, roots, names)
-    chosen = scheduler.choose()
+    chooser = Chooser(roots, planner.names)
+    chosen = chooser.choose()
     by_input = {t.name: a for t, a in zip(program.inputs, arguments, strict=True)}
-    variables = {v.number: by_input[str(v.params[0])] for v in scheduler.order if v.op == "input"}
+    variables = {v.number: by_input[str(v.params[0])] for v in chooser.order if v.op == "input"}
     wishes = {r.number: w for r, w in zip(roots, output_names, strict=True) if w is not None}
     # named tensors first, so that they keep their names
     for v in chosen:
@@ -162,11 +53,11 @@ def schedule(
     for number, wish in wishes.items():
         if number not in variables:
             variables[number] = names.take(wish)
-    guarded = guarded_values(scheduler.order, roots)
+    guarded = guarded_values(chooser.order, roots)
     statements = []
     for v in chosen:
         if v.number not in variables:
-            logits = any(u.op in ("softmax", "logsumexp") and v in u.args for u in scheduler.order)
+            logits = any(u.op in ("softmax", "logsumexp") and v in u.args for u in chooser.order)
             variables[v.number] = names.take("logits" if logits else wished_name(v, variables))
         inside = inline_values(v, variables)
         operands = tuple(

@@ -1,0 +1,81 @@
+"""Derivations as LaTeX documents and fragments."""
+
+from __future__ import annotations
+
+import functools
+import re
+from pathlib import Path
+
+import pytest
+
+import lemmax as lx
+
+n, D, k = lx.sizes("n D k")
+X, W, Y, V = lx.tensor("X", n, D), lx.tensor("W", D, k), lx.tensor("Y", n, k), lx.tensor("V", k, k)
+
+
+NAMES = ["least squares", "two layers", "log det", "softmax", "gaussian", "classifier"]
+
+
+@functools.cache
+def derivations() -> dict[str, lx.Derivation]:
+    softmax, gaussian = lx.models.attention(), lx.models.attention("gaussian", mask="causal")
+    classifier = lx.models.attention_classifier()
+    return {
+        "least squares": lx.derive(lx.sqnorm(X @ W - Y) / 2, W),
+        "two layers": lx.derive(lx.sqnorm(lx.relu(X @ W) @ V - Y) / 2, (W, V), nonsmooth="subgradient"),
+        "log det": lx.derive(lx.logdet(V @ V.T + lx.eye(k)), V),
+        "softmax": lx.derive(softmax.loss, softmax.weights),
+        "gaussian": lx.derive(gaussian.loss, gaussian.weights),
+        "classifier": lx.derive(classifier.loss, classifier.weights),
+    }
+
+
+@pytest.mark.requires("latex")
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("notation", ["matrix", "index"])
+def test_documents_compile_without_errors_overfull_boxes_or_open_references(
+    name: str, notation: str, tmp_path: Path
+) -> None:
+    from lemmax.typeset.pdf import compile_pdf
+
+    log = compile_pdf(derivations()[name].latex(notation), tmp_path / "out.pdf")  # type: ignore[arg-type]
+    assert (tmp_path / "out.pdf").stat().st_size > 10_000
+    assert log.errors == ()
+    assert log.undefined == ()
+    assert log.overfull == ()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_step_is_there_with_its_rule_and_no_tensor_goes_without_a_name(name: str) -> None:
+    derivation = derivations()[name]
+    text = derivation.latex()
+    assert text.count(r"\begin{step}") == len(derivation.steps)
+    for step in derivation.steps:
+        assert step.rule.replace("_", " ") in text
+    assert "None" not in text
+    assert not re.search(r"_[0-9a-f]{12}", text), "the name of an unnamed tensor shows through"
+
+
+def test_deltas_stay_visible_until_they_are_contracted() -> None:
+    text = derivations()["least squares"].latex("index")
+    assert re.search(r"\\delta\^\{?n\}?_\{", text)
+    assert r"\frac{\partial f}{\partial W_{" in text
+
+
+def test_the_result_and_its_layout_are_stated() -> None:
+    text = derivations()["softmax"].latex()
+    assert r"\frac{1}{\sqrt{d}} \sum_{i} X_i^\top \bar{A}_{ih} X_i W^K_h" in text
+    assert "shape of its variable" in text
+
+
+def test_a_fragment_has_no_preamble() -> None:
+    fragment = derivations()["least squares"].fragment()
+    assert r"\documentclass" not in fragment
+    assert r"\begin{step}" in fragment
+
+
+def test_a_notebook_shows_loss_and_gradient() -> None:
+    shown = derivations()["least squares"]._repr_latex_()
+    assert shown.startswith(r"$\displaystyle")
+    assert r"X^\top (X W - Y)" in shown

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import sympy as sp
 
 import lemmax as lx
+from lemmax.calculus.flatten import flatten
 from lemmax.expr.graph import inputs_of, topological_order
 from lemmax.expr.nodes import Apply, Derivative, Lambda
 from lemmax.expr.tensor import Tensor
@@ -30,14 +31,14 @@ def sizes_in(t: Tensor) -> list[sp.Symbol]:
                 found |= {s for s in term.expr.free_symbols if s.is_integer and s.is_positive}
                 found |= {s for _, n in term.bound for s in n.free_symbols}
         if isinstance(node, Apply):
-            found |= {
-                s
-                for _, p in node.params
-                for e in np.ravel(p)
-                if isinstance(e, sp.Expr)
-                for s in e.free_symbols
-            }
+            found |= sizes_of_param(node.params)
     return sorted(found, key=str)
+
+
+def sizes_of_param(value: object) -> set[sp.Symbol]:
+    if isinstance(value, tuple):
+        return set().union(*map(sizes_of_param, value))
+    return value.free_symbols if isinstance(value, sp.Expr) else set()
 
 
 def size_values(t: Tensor, low: int = 2) -> dict[sp.Symbol, int]:
@@ -91,7 +92,7 @@ def formula_value(
 def named_values(t: Tensor, arrays: Arrays, sizes: dict[sp.Symbol, int]) -> Arrays:
     """Evaluate everything that is printed by its name."""
     found = dict(arrays)
-    for node in topological_order(t):
+    for node in topological_order(t, *flatten([t])):
         if isinstance(node, Derivative) or (node.name is not None and node.name not in found):
             found[node.name or node.digest] = interpreted(node, arrays, sizes)
     return found

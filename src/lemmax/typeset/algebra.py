@@ -65,6 +65,10 @@ def transpose(x: Node) -> Node:
         return make(x.op, args, x.data, (x.shape[1], x.shape[0]))
     if x.op == "zeros":
         return zeros(x.shape[1], x.shape[0])
+    if x.op in ("power", "entrywise", "linear"):
+        flipped = _flipped(x)
+        if flipped.transposes <= x.transposes:
+            return flipped
     if x.op == "atom" and isinstance(x.data[0], Input) and x.shape[1] != ONE:
         slots = x.data[1]
         if _SYMMETRIC.intersection(x.data[0].assumptions) and slots[-2] is None and slots[-1] is None:
@@ -72,14 +76,25 @@ def transpose(x: Node) -> Node:
     return make("transpose", (x,), (), (x.shape[1], x.shape[0]))
 
 
-def transposes(x: Node) -> int:
-    """Return the number of transposition signs in a node."""
-    return (x.op == "transpose") + sum(transposes(a) for a in x.args)
+def _flipped(x: Node) -> Node:
+    """Return the transpose of an entrywise operation: the operation on transposes."""
+    args = tuple(a if is_scalar(a) else transpose(a) for a in x.args)
+    return make(x.op, args, x.data, (x.shape[1], x.shape[0]))
+
+
+def _with_fewest_transposes(x: Node) -> Node:
+    """Return an entrywise operation, or the transpose of it on transposes if that is shorter."""
+    if is_column(x) or not x.transposes:
+        return x
+    flipped = _flipped(x)
+    if flipped.transposes + 1 < x.transposes or is_row(x):
+        return make("transpose", (flipped,), (), x.shape)
+    return x
 
 
 def fewest_transposes(*xs: Node) -> Node:
     """Return the form with the fewest transposition signs; ties go by text."""
-    return min(xs, key=lambda x: (transposes(x), x.key))
+    return min(xs, key=lambda x: (x.transposes, x.key))
 
 
 def diag(v: Node) -> Node:
@@ -116,14 +131,14 @@ def power(x: Node, exponent: sp.Expr) -> Node:
         return outer_ones(*x.shape)
     if x.op in ("ones", "number"):
         return number(x.data[0] ** exponent) if x.op == "number" else x
-    if x.op == "transpose":
+    if x.op == "transpose" and x.args[0].op != "atom":
         return transpose(power(x.args[0], exponent))
     if x.op == "scale" and all(_norm_power(a) for a in x.args):
         return scale([power(a, exponent) for a in x.args], UNIT)  # roots of products of norms
     if x.op == "power" and (exponent.is_Integer or x.args[0].op == "norm"):
         # (x^a)^b is x^(ab) for integer b, and for a norm, which is not negative
         return power(x.args[0], x.data[0] * exponent)
-    return make("power", (x,), (exponent,), x.shape)
+    return _with_fewest_transposes(make("power", (x,), (exponent,), x.shape))
 
 
 def _norm_power(x: Node) -> bool:
@@ -138,9 +153,7 @@ def outer_ones(rows: Size, columns: Size) -> Node:
 def entrywise(function: str, *args: Node) -> Node:
     """Return a function of entries at the same place; scalar arguments broadcast."""
     shape = next((a.shape for a in args if not is_scalar(a)), (ONE, ONE))
-    if len(args) == 1 and args[0].op == "transpose":
-        return transpose(entrywise(function, args[0].args[0]))
-    return make("entrywise", args, (function,), shape)
+    return _with_fewest_transposes(make("entrywise", args, (function,), shape))
 
 
 def norm(x: Node) -> Node:
@@ -225,8 +238,8 @@ def _hadamard_order(x: Node) -> tuple[bool, bool, bool, str]:
 
 
 def _transpose_load(xs: Sequence[Node]) -> tuple[int, int, bool]:
-    simple = sum(transposes(x) for x in xs if x.op not in ("product", "linear"))
-    return (simple, sum(transposes(x) for x in xs), xs[0].op == "transpose")
+    simple = sum(x.transposes for x in xs if x.op not in ("product", "linear"))
+    return (simple, sum(x.transposes for x in xs), xs[0].op == "transpose")
 
 
 # -- scalars of matrices -----------------------------------------------------------------------
@@ -244,7 +257,7 @@ def trace(x: Node) -> Node:
         if squares:
             return power(fewest_transposes(*[norm(product(*s)) for s in squares]), sp.Integer(2))
     forms = [product(*f) for f in turned]
-    best = min(forms, key=lambda y: (transposes(y), chain(y)[0].op != "transpose", y.key))
+    best = min(forms, key=lambda y: (y.transposes, chain(y)[0].op != "transpose", y.key))
     return make("trace", (best,), (), (ONE, ONE))
 
 
@@ -257,7 +270,7 @@ def inner(x: Node, y: Node) -> Node:
     if "product" in (x.op, y.op) or "eye" in (x.op, y.op) or "diag" in (x.op, y.op):
         return trace(product(transpose(x), y))
     pairs = [sorted(p, key=lambda z: z.key) for p in ((x, y), (transpose(x), transpose(y)))]
-    best = min(pairs, key=lambda p: (transposes(p[0]) + transposes(p[1]), p[0].key, p[1].key))
+    best = min(pairs, key=lambda p: (p[0].transposes + p[1].transposes, p[0].key, p[1].key))
     return make("inner", tuple(best), (), (ONE, ONE))
 
 
@@ -284,7 +297,7 @@ def fewest_transposes_of_scalar(x: Node) -> Node:
 
     def rank(y: Node) -> tuple[int, bool, str]:
         first = y.args[0].args[0] if y.args[0].op == "transpose" else y.args[0]
-        return transposes(y), first.op not in ("atom", "ones"), y.key
+        return y.transposes, first.op not in ("atom", "ones"), y.key
 
     return min((x, back), key=rank)
 
@@ -302,10 +315,16 @@ def scale(scalars: Iterable[Node], x: Node) -> Node:
         if base != UNIT:
             exponents[base] = exponents.get(base, sp.S.Zero) + e
     found = [power(b, e) for b, e in exponents.items() if e != 0]
-    found.sort(key=lambda s: (s.op == "linear", s.weight, s.key))
+    found.sort(key=_scalar_order)
     if x == UNIT and found:
         *found, x = found
     return make("scale", (*found, x), (), x.shape) if found else x
+
+
+def _scalar_order(x: Node) -> tuple[bool, bool, int, str]:
+    """Parameters first, sums late, what is defined elsewhere (the loss, say) last."""
+    derived = x.op == "atom" and not isinstance(x.data[0], Input)
+    return derived, x.op == "linear", x.weight, x.key
 
 
 def linear(parts: Sequence[tuple[sp.Expr, Node]], shape: tuple[Size, Size]) -> Node:
@@ -315,7 +334,8 @@ def linear(parts: Sequence[tuple[sp.Expr, Node]], shape: tuple[Size, Size]) -> N
         return zeros(*shape)
     if len(parts) == 1 and parts[0][0] == 1:
         return parts[0][1]
-    return make("linear", tuple(x for _, x in parts), tuple(c for c, _ in parts), shape)
+    whole = make("linear", tuple(x for _, x in parts), tuple(c for c, _ in parts), shape)
+    return whole if len(parts) == 1 else _with_fewest_transposes(whole)
 
 
 def parts_of(x: Node) -> list[tuple[sp.Expr, Node]]:

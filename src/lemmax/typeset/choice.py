@@ -156,11 +156,11 @@ def item_of(r: Reading, symbols: Symbols) -> Item:
     return r.coefficient, scale([x for x in outside if x != UNIT], main)
 
 
-def assemble(chosen: list[Reading], task: Task, symbols: Symbols, style: Style) -> Node:
+def assemble(chosen: list[tuple[Reading, Item]], task: Task, symbols: Symbols, style: Style) -> Node:
     """Return the sum of readings; those with the same opened terminals share one bracket."""
     groups: dict[tuple[sp.Symbol, ...], list[Item]] = {}
-    for r in chosen:
-        groups.setdefault(r.terminals, []).append(item_of(r, symbols))
+    for r, item in chosen:
+        groups.setdefault(r.terminals, []).append(item)
     parts: list[Item] = []
     for opened, items in groups.items():
         shape = _shape(task, opened, symbols)
@@ -204,8 +204,18 @@ def choose(
         pairs = zip(alternatives, families, strict=True)
         bundles = [_bundles(reader, forms, task, fams, loops) for forms, fams in pairs]
         roles = {role for options in bundles for option in options for role in option.roles}
+        items: dict[int, Item] = {}
+        tried: set[tuple[int, ...]] = set()
         for role in sorted(roles) or [("", 0)]:
-            chosen = [r for options in bundles for r in _with_role(options, role).readings]
+            picked = [r for options in bundles for r in _with_role(options, role).readings]
+            identity = tuple(map(id, picked))
+            if identity in tried:
+                continue
+            tried.add(identity)
+            for r in picked:
+                if id(r) not in items:
+                    items[id(r)] = item_of(r, reader.symbols)
+            chosen = [(r, items[id(r)]) for r in picked]
             for style in itertools.starmap(Style, itertools.product((True, False), repeat=2)):
                 node = assemble(chosen, task, reader.symbols, style)
                 if node.key in seen:

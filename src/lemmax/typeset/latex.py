@@ -103,20 +103,19 @@ class Formula:
         return [self.scope.at[i] for i in self.slots if i is not None and i in self.scope.at]
 
 
-def read(t: Tensor, letters: Letters, by_entries: bool = False) -> Formula:
+def read(
+    t: Tensor, letters: Letters, by_entries: bool = False, avoid: frozenset[str] = frozenset()
+) -> Formula:
     """Return a tensor read for printing, with letters for its free indices."""
     (flat,) = flatten([t])
     if flat.name is None and t.name is not None:
         flat = flat.named(t.name)
     reader = Reader(flat, by_entries)
-    subscripts = frozenset(range(flat.ndim)) if by_entries else reader.family_axes(flat)
-    fixed: list[sp.Symbol | None] = [
-        reader.symbols.fresh(s) if p in subscripts or p < flat.ndim - 2 else None
-        for p, s in enumerate(flat.shape)
-    ]
-    whole = isinstance(flat, Input | Derivative) and not by_entries
+    subscripts = frozenset(range(flat.ndim)) if by_entries else _subscripts(reader, flat)
+    fixed = [reader.symbols.fresh(s) if p in subscripts else None for p, s in enumerate(flat.shape)]
+    whole = isinstance(flat, Input) and not by_entries
     slots: list[sp.Expr | None] = [
-        None if whole and i is None else sp.S.Zero if i is not None and is_one(s) else i
+        None if whole else sp.S.Zero if i is not None and is_one(s) else i
         for i, s in zip(fixed, flat.shape, strict=True)
     ]
     tree = reader.slice(flat, tuple(slots))
@@ -133,16 +132,26 @@ def read(t: Tensor, letters: Letters, by_entries: bool = False) -> Formula:
     if tree.op == "linear" and tree.data == (-1,) and tree.args[0].op == "linear":
         (bracket,) = tree.args  # -A - B rather than -(A + B), where nothing stands around it
         tree = linear([(-c, x) for c, x in parts_of(bracket)], bracket.shape)
-    at: dict[sp.Symbol, str] = {}
+    at = {sp.Symbol(f"${c}"): c for c in sorted(avoid)}
     for i, s in zip(fixed, flat.shape, strict=True):
         if i is not None and not is_one(s):
             at[i] = letters.pick(s, set(at.values()))
     return Formula(tree, tuple(fixed), Scope(letters, at, by_entries))
 
 
-def right_hand_side(t: Tensor, letters: Letters, by_entries: bool = False) -> str:
-    """Return the right-hand side of a tensor."""
-    return read(t, letters, by_entries).text
+def _subscripts(reader: Reader, t: Tensor) -> frozenset[int]:
+    """Return the axes of the whole that are subscripts: leading ones, and those that its terms open."""
+    if isinstance(t, Derivative):  # rows and columns of both tensors are kept
+        leads = ((0, t.of.ndim), (t.of.ndim, t.wrt.ndim))
+        return frozenset(start + p for start, ndim in leads for p in range(ndim - 2))
+    return reader.family_axes(t) | frozenset(range(t.ndim - 2))
+
+
+def right_hand_side(
+    t: Tensor, letters: Letters, by_entries: bool = False, avoid: frozenset[str] = frozenset()
+) -> str:
+    """Return the right-hand side of a tensor; indices get none of the letters to avoid."""
+    return read(t, letters, by_entries, avoid).text
 
 
 def left_hand_side(t: Tensor, formula: Formula) -> str:

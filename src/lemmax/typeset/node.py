@@ -60,6 +60,7 @@ class Node:
         key: text that tells nodes apart and orders them.
         indices: all index symbols inside, free and bound.
         weight: number of nodes, shared ones counted every time.
+        transposes: number of transposition signs.
     """
 
     op: str
@@ -69,6 +70,7 @@ class Node:
     key: str
     indices: frozenset[sp.Symbol]
     weight: int
+    transposes: int
 
     def __eq__(self, other: object) -> bool:
         """Equality by text."""
@@ -95,7 +97,8 @@ def make(op: str, args: tuple[Node, ...], data: tuple[Any, ...], shape: tuple[Si
     indices = index_symbols(data)
     for a in args:
         indices |= a.indices
-    return Node(op, args, data, shape, text, indices, 1 + sum(a.weight for a in args))
+    flips = (op == "transpose") + sum(a.transposes for a in args)
+    return Node(op, args, data, shape, text, indices, 1 + sum(a.weight for a in args), flips)
 
 
 def text_of(data: object) -> str:

@@ -247,6 +247,22 @@ def _argmask(x: Node, instance: Instance) -> Array:
     return np.array([[float(hit)]])
 
 
+def _hull(x: Node, instance: Instance) -> Array:
+    """Least squares over convex weights, their sums held at 1 by a large weight (error about its -2nd power)."""
+    from scipy.optimize import nnls
+
+    point = evaluate_node(x.args[0], instance)[:, 0]
+    hulls = [evaluate_node(x.args[1], instance.with_index(at)) for at in _ranges(x.data[1:], instance)]
+    heavy = 1e5 * (1 + max(np.abs(point).max(), max(np.abs(h).max() for h in hulls)))
+    counts = [len(h) for h in hulls]
+    ones = np.zeros((len(hulls), sum(counts)))
+    for row, count in enumerate(counts):
+        ones[row, sum(counts[:row]) : sum(counts[:row]) + count] = heavy
+    matrix = np.vstack([np.hstack([h.T for h in hulls]), ones])
+    weights, _ = nnls(matrix, np.concatenate([point, np.full(len(hulls), heavy)]))
+    return np.array([[float(np.linalg.norm(matrix[: len(point)] @ weights - point))]])
+
+
 def _blocks(x: Node, instance: Instance) -> Array:
     row, column = x.data
     rows = [{row[0]: p} for p in range(instance.integer(row[1]))] if row is not None else [{}]
@@ -331,7 +347,7 @@ _RULES: dict[str, Callable[[Node, Instance], Array]] = {
     "sum": _sum,
     "reduce": _reduce,
     "call": _call,
-    "kron": lambda x, at: np.kron(*_operands(x, at)),
+    "kron": lambda x, at: np.asarray(np.kron(*_operands(x, at)), dtype=float),
     "stack": lambda x, at: np.concatenate(_operands(x, at), axis=1 if x.data[0] == "beside" else 0),
     "blocks": _blocks,
     "pick": _pick,
@@ -339,4 +355,5 @@ _RULES: dict[str, Callable[[Node, Instance], Array]] = {
     "range": _range,
     "pad": _pad,
     "argmask": _argmask,
+    "hull": _hull,
 }

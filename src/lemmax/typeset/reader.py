@@ -16,7 +16,7 @@ from lemmax.expr.sizes import is_one
 from lemmax.expr.tensor import Tensor
 from lemmax.typeset import applied
 from lemmax.typeset.algebra import atom, transpose, zeros
-from lemmax.typeset.choice import Task, assemble, choose, in_indices
+from lemmax.typeset.choice import Task, assemble, choose, in_indices, item_of
 from lemmax.typeset.factoring import Style
 from lemmax.typeset.factors import Families
 from lemmax.typeset.node import ONE, Node, rename
@@ -114,7 +114,7 @@ class Reader:
             return zeros(rows, columns)
         if self.by_entries:
             rs = [in_indices(self, p, task, task.families) for p in products]
-            return assemble(rs, task, self.symbols, Style())
+            return assemble([(r, item_of(r, self.symbols)) for r in rs], task, self.symbols, Style())
         forms = [self._forms(p, task) for p in products]
         shared = self._terminal_families([p for f in forms for p in f[0]], task)
         families = [[self._families_in(form, task, shared) for form in f] for f in forms]

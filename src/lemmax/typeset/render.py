@@ -53,7 +53,18 @@ class Scope:
         index = sp.sympify(index)
         if isinstance(index, sp.Symbol) and index in self.at:
             return self.at[index]
+        if index.has(sp.floor, sp.Mod):
+            return f"{self._from_zero(index)} + 1"
         return latex_expression(sp.expand(self.shifted(index) + 1))
+
+    def _from_zero(self, index: sp.Expr) -> str:
+        """Return an index counted from 0, with quotients and remainders written out."""
+        if isinstance(index, sp.floor):
+            above, below = index.args[0].as_numer_denom()
+            return rf"\lfloor ({self._from_zero(above)}) / {latex_expression(below)} \rfloor"
+        if isinstance(index, sp.Mod):
+            return rf"(({self._from_zero(index.args[0])}) \bmod {latex_expression(index.args[1])})"
+        return latex_expression(sp.expand(self.shifted(index)))
 
     def shifted(self, expr: sp.Expr) -> sp.Expr:
         """Return an expression in indices with indices counted from 1."""

@@ -123,6 +123,8 @@ def tex_condition(condition: sp.Basic, scope: Scope) -> str:
         return f"{scope.at[left]} {_RELATIONS[type(condition).__name__]} {scope.at[right]}"
     if left in scope.at and not any(i in right.free_symbols for i in scope.at):
         # i - 1 < p is i <= p, and i - 1 >= p is i > p, for integers
+        if isinstance(condition, sp.StrictLessThan) and right == 1:
+            return f"{scope.at[left]} = 1"
         integer = {"StrictLessThan": r"\le", "GreaterThan": ">"}
         if type(condition).__name__ in integer:
             return f"{scope.at[left]} {integer[type(condition).__name__]} {latex_expression(right)}"

@@ -83,7 +83,7 @@ def _slice_or_body(t: Tensor, slots: tuple[sp.Expr | None, ...], scope: Scope) -
         return tex_slice(t, slots, scope)
     from lemmax.typeset.latex import right_hand_side
 
-    body = parenthesised(right_hand_side(t, scope.letters, by_entries=scope.ranges))
+    body = parenthesised(right_hand_side(t, scope.letters, scope.ranges, frozenset(scope.at.values())))
     marks = [":" if s is None else scope.position(s) for s in slots]
     return f"{body}_{{{subscript(marks)}}}" if any(s is not None for s in slots) else body
 

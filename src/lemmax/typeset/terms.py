@@ -89,20 +89,19 @@ def products_of(term: Term, symbols: Symbols, keep: Callable[[Tensor], bool]) ->
 def _open_one(
     term: Term, coefficient: sp.Expr, factors: list[sp.Expr], symbols: Symbols, keep: Callable[[Tensor], bool]
 ) -> Term | None:
-    """Put the definition of one unnamed operand with a single term in place of its entry."""
+    """Put the definition of one unnamed operand with a single term in place of its entry.
+
+    A power of an entry stays: the square of a sum is better read as a norm.
+    """
     for position, factor in enumerate(factors):
-        base, exponent = factor.as_base_exp()
-        t = entry_tensor(base)
+        t = entry_tensor(factor)
         if not isinstance(t, Lambda) or keep(t) or len(t.terms) != 1:
             continue
-        copies = int(exponent) if exponent.is_Integer and 1 <= exponent <= _MOST_COPIES else 0
-        inside = len(split_factors(t.terms[0].expr)[1])
-        if not copies or len(factors) + copies * inside > _MOST_FACTORS:
+        if len(factors) + len(split_factors(t.terms[0].expr)[1]) > _MOST_FACTORS:
             continue
-        new = [open_terms(t, indices_of(base), symbols)[0] for _ in range(copies)]
+        (new,) = open_terms(t, indices_of(factor), symbols)
         rest = [f for p, f in enumerate(factors) if p != position]
-        bound = term.bound + tuple(b for n in new for b in n.bound)
-        return Term(bound, sp.Mul(coefficient, *rest, *[n.expr for n in new]))
+        return Term(term.bound + new.bound, sp.Mul(coefficient, *rest, new.expr))
     return None
 
 
@@ -148,7 +147,7 @@ def _summands(factor: sp.Expr, symbols: Symbols, keep: Callable[[Tensor], bool])
     if isinstance(factor, sp.Add):
         return [Term((), part) for part in factor.args]
     t = entry_tensor(factor)
-    if isinstance(t, Lambda) and not keep(t) and len(t.terms) > 1:
+    if isinstance(t, Lambda) and not keep(t):
         return open_terms(t, indices_of(factor), symbols)
     return None
 

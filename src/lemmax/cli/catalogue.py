@@ -69,11 +69,12 @@ def claim_text(theorem: Any) -> str:
 
 def rules() -> list[dict[str, Any]]:
     """Return the rules that a step of a derivation may apply, with their statements."""
-    from lemmax.derivation.rules import RULES, STATEMENTS
-    from lemmax.rules.pullbacks import PULLBACKS
+    from lemmax.derivation.rules import RULES, rule_statement
 
-    statements = {rule.name: rule.statement for rule in PULLBACKS.values()} | dict(STATEMENTS)
-    return [{"name": name, "statement": statements.get(name, "")} for name in RULES]
+    return [
+        {"name": name, "statement": rule_statement(name)[0], "conditions": rule_statement(name)[1]}
+        for name in RULES
+    ]
 
 
 @click.command("list")

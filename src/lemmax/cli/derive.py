@@ -14,8 +14,11 @@ from lemmax.errors import UnsupportedYet
 
 if TYPE_CHECKING:
     from lemmax.derivation import Derivation
+    from lemmax.expr.tensor import Tensor
+    from lemmax.typeset.latex import Formula
+    from lemmax.typeset.records import Block, Equation
 
-LAYOUT = "A gradient has the shape of its variable; leading axes (sample, head) are subscripts."
+Notation = Literal["matrix", "index"]
 
 
 @click.command()
@@ -32,7 +35,9 @@ LAYOUT = "A gradient has the shape of its variable; leading axes (sample, head) 
 )
 @notation_option
 @click.option("--steps", is_flag=True, help="Also print each step with its rule.")
-@click.option("--inline", is_flag=True, help="Put the definitions of named tensors in their place.")
+@click.option(
+    "--inline", is_flag=True, help="Print the results with the definitions of named tensors in their place."
+)
 @click.option(
     "--nonsmooth",
     type=click.Choice(["raise", "subgradient"]),
@@ -47,7 +52,7 @@ def derive(
     model: str,
     wrt: Sequence[str],
     order: int,
-    notation: Literal["matrix", "index"],
+    notation: Notation,
     steps: bool,
     inline: bool,
     nonsmooth: Literal["raise", "subgradient"],
@@ -58,7 +63,8 @@ def derive(
     """Derive gradients of a model's loss and print them as LaTeX.
 
     Named tensors (the attention matrix S, the residual R, adjoints with a bar) are kept and defined
-    below the result. Documents hold the derivation with all steps.
+    below the result. Each step is replayed, by its rule and in numbers, before anything is shown.
+    Documents hold the derivation with all steps.
     """
     if order > 1:
         raise UnsupportedYet(
@@ -70,6 +76,7 @@ def derive(
 
     loss = loss_of(model)
     derivation = derive_gradient(loss, tuple(inputs_named(loss, wrt)), nonsmooth)
+    derivation.replay()
     written = write_documents(lambda: derivation.latex(notation), tex, pdf)
     if as_json:
         emit_json(
@@ -82,73 +89,90 @@ def derive(
 
 
 def text_of(
-    model: str, derivation: Derivation, notation: Literal["matrix", "index"], inline: bool, steps: bool
+    model: str, derivation: Derivation, notation: Notation, inline: bool, steps: bool
 ) -> Iterator[str]:
     """Return the lines that are printed."""
     data = derivation_json(derivation, notation, inline, steps)
     yield f"loss of {model}"
-    yield f"  f = {data['loss']}"
+    yield f"  {data['loss']}"
     for found in data["gradients"]:
         yield f"gradient in {found['wrt']}, shape {found['shape']}"
-        yield f"  {found['left']} = {found['latex']}"
+        yield f"  {found['latex']}"
     if data["definitions"]:
         yield "where"
-        yield from (f"  {d['left']} = {d['right']}" for d in data["definitions"])
-    yield f"layout: {LAYOUT}"
+        yield from (f"  {definition}" for definition in data["definitions"])
+    yield f"layout: {data['layout']}"
+    yield f"replay: each of the {len(derivation.steps)} steps holds by its rule and in numbers"
     if steps:
         yield f"steps: {len(data['steps'])}"
         for number, step in enumerate(data["steps"], 1):
             yield f"{number:3}. {step['rule']}, at {step['place']}"
-            yield f"       {step['before']}"
-            yield f"     = {step['after']}"
+            yield f"       {step['latex']}"
 
 
-def derivation_json(
-    derivation: Derivation, notation: Literal["matrix", "index"], inline: bool, steps: bool
-) -> dict[str, Any]:
+def derivation_json(derivation: Derivation, notation: Notation, inline: bool, steps: bool) -> dict[str, Any]:
     """Return loss, gradients, definitions and, if asked for, steps as JSON-ready data."""
-    from lemmax.typeset import definitions, latex
+    from lemmax.derivation.export import LAYOUT, derivation_document
+    from lemmax.typeset.records import Statement
 
-    results = list(derivation.results)
+    loss, derived, result = derivation_document(derivation, notation).sections
+    (scalar, *parts), equations = equations_of(loss.body), equations_of(result.body)
+    count = len(derivation.results)
+    shown = [text_of_equation(e) for e in equations[:count]]
+    if inline:
+        scalar, parts, shown = _inlined(derivation, notation)
+        equations = equations[:count]
     data: dict[str, Any] = {
         "notation": notation,
         "layout": LAYOUT,
-        "loss": latex(derivation.loss, notation, inline=inline),
+        "replayed": True,
+        "loss": text_of_equation(scalar),
         "gradients": [
-            {
-                "wrt": str(v.name),
-                "shape": f"({', '.join(map(str, v.shape))})",
-                "left": _left(g, str(v.name), notation, inline),
-                "latex": latex(g, notation, inline=inline),
-            }
-            for v, g in zip(derivation.variables, results, strict=True)
+            {"wrt": str(v.name), "shape": f"({', '.join(map(str, v.shape))})", "latex": text}
+            for v, text in zip(derivation.variables, shown, strict=True)
         ],
-        "definitions": []
-        if inline
-        else [
-            {"left": a, "right": b} for a, b in reversed(definitions([derivation.loss, *results], notation))
-        ],
+        "definitions": [text_of_equation(e) for e in (*equations[count:], *parts)],
     }
     if steps:
         data["steps"] = [
             {
                 "rule": step.rule,
                 "place": str(step.place.name) if step.place.name else step.place.label(),
-                "before": latex(step.before, notation),
-                "after": latex(step.after, notation),
+                "latex": "; ".join(map(text_of_equation, equations_of(statement.body))),
             }
-            for step in derivation.steps
+            for step, statement in zip(
+                derivation.steps, (b for b in derived.body if isinstance(b, Statement)), strict=True
+            )
         ]
     return data
 
 
-def _left(gradient: Any, variable: str, notation: Literal["matrix", "index"], inline: bool) -> str:
-    """Return the left-hand side of a gradient, with the subscripts of its right-hand side."""
+def equations_of(blocks: Sequence[Block]) -> list[Equation]:
+    """Return the displayed formulas among blocks."""
+    from lemmax.typeset.records import Equation
+
+    return [block for block in blocks if isinstance(block, Equation)]
+
+
+def text_of_equation(equation: Equation) -> str:
+    """Return a displayed formula in one line."""
+    return " ".join((equation.left, *equation.right))
+
+
+def _inlined(derivation: Derivation, notation: Notation) -> tuple[Equation, list[Equation], list[str]]:
+    """Return loss and gradients with the definitions of named tensors in their place."""
     from lemmax.typeset.latex import inlined, read
     from lemmax.typeset.letters import Letters
     from lemmax.typeset.names import render_name
+    from lemmax.typeset.records import Equation
 
-    shown = inlined(gradient) if inline else gradient
-    letters = Letters(shown)
-    indices = read(shown, letters, by_entries=notation == "index").indices
-    return rf"\partial f / \partial {render_name(letters.name(variable), indices)}"
+    def right(t: Tensor) -> Formula:
+        bare = inlined(t)
+        return read(bare, Letters(bare), by_entries=notation == "index")
+
+    texts = []
+    for variable, result in zip(derivation.variables, derivation.results, strict=True):
+        formula = right(result)
+        name = render_name(formula.scope.letters.name(str(variable.name)), formula.indices)
+        texts.append(rf"\frac{{\partial f}}{{\partial {name}}} = {formula.text}")
+    return Equation("f", (f"= {right(derivation.loss).text}",)), [], texts

@@ -136,8 +136,8 @@ def test_it_reads_like_hand_written_code() -> None:
         "gWQ = (X_flat.T @ barA_X_WK).reshape(D, H, d).swapaxes(0, 1) / d ** 0.5",
         "barA_X_WQ = (barA.swapaxes(-1, -2) @ X_WQ).swapaxes(1, 2).reshape(N * n, H * d)",
         "gWK = (X_flat.T @ barA_X_WQ).reshape(D, H, d).swapaxes(0, 1) / d ** 0.5",
-        "R_WO_S = (R_WO.swapaxes(-1, -2) @ S).transpose(0, 3, 1, 2).reshape(N * n, H * v)",
-        "gWV = (X_flat.T @ R_WO_S).reshape(D, H, v).swapaxes(0, 1)",
+        "S_R_WO = (S.swapaxes(-1, -2) @ R_WO).swapaxes(1, 2).reshape(N * n, H * v)",
+        "gWV = (X_flat.T @ S_R_WO).reshape(D, H, v).swapaxes(0, 1)",
         "gWO = (S_X_WV.T @ R.reshape(N * n, m)).reshape(H, v, m)",
         "return loss, gWQ, gWK, gWV, gWO",
     ]

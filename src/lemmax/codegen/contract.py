@@ -3,8 +3,8 @@ r"""One contraction of two labelled values, as a matrix product wherever it is o
 The labels of two operands fall into four groups: batch (in both, kept), rows (in the left only),
 columns (in the right only) and inner (in both, summed).  With one inner label the product is a
 batched matrix product on views, the remaining rows and columns broadcast: ``X[:, None] @ WQ``.
-With several inner labels the axes of each group are merged, so that one matrix product sums over
-samples and tokens at once: ``X.reshape(N * n, D).T @ G.reshape(N * n, H * d)``.
+With several inner labels, or families of families, the axes of each group are merged, so that one
+matrix product sums over samples and tokens at once: ``X.reshape(N * n, D).T @ G.reshape(N * n, H * d)``.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ def contract(pool: Pool, frame: Frame, a: Labelled, b: Labelled, keep: Collectio
         return _matrix_vector(pool, frame, a, b, inner)
     if not rows or not columns:
         return _batched_matrix_vector(pool, frame, a, b, batch, inner)
-    if len(inner) == 1:
+    # families on both sides within families would mean very many small products: merge them instead
+    crossed = bool(batch) and len(rows) > 1 and len(columns) > 1
+    if len(inner) == 1 and not crossed:
         return _broadcast_product(pool, a, b, batch, rows, columns, inner[0])
     return _merged_product(pool, frame, a, b, batch, rows, columns, inner)
 
@@ -135,7 +137,10 @@ def _merged_product(
     left = _merged(pool, frame, a, batch, rows, inner)
     right = _merged(pool, frame, b, batch, inner, columns)
     result = pool.matmul(left, right)
-    return Labelled(pool.reshape(result, (*lead, *sizes(rows), *sizes(columns))), (*batch, *rows, *columns))
+    whole = Labelled(pool.reshape(result, (*lead, *sizes(rows), *sizes(columns))), (*batch, *rows, *columns))
+    # families stand first, rows and columns last, as in the other forms
+    order = (*batch, *rows[:-1], *columns[:-1], rows[-1], columns[-1])
+    return Labelled(permute(pool, whole, order), order)
 
 
 def _merged(
@@ -151,9 +156,8 @@ def _merged(
     def sizes(group: Sequence[Label]) -> tuple[sp.Expr, ...]:
         return tuple(frame.sizes[x] for x in group)
 
-    # merging in the stored order and transposing afterwards spares a copy, and is shared with other uses
-    p = {label: q for q, label in enumerate(item.labels)}
-    swap = bool(first and second) and min(p[x] for x in second) < min(p[x] for x in first)
+    # the last axis stays last, and a transpose is a view: either way round uses the same merged array
+    swap = bool(first and second) and item.labels[-1] in first
     head, tail = (second, first) if swap else (first, second)
     value = permute(pool, item, [*batch, *head, *tail])
     value = pool.reshape(value, (*sizes(batch), product(sizes(head)), product(sizes(tail))))

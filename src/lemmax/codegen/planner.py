@@ -7,7 +7,7 @@ that costs least; a part of a product that an earlier definition has computed is
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import sympy as sp
 
@@ -21,6 +21,7 @@ from lemmax.codegen.lower import Definition, Product, Program, labels_of
 from lemmax.codegen.order import Order, Tree, best_order, representative, step_cost
 from lemmax.codegen.shared import SharedProducts
 from lemmax.codegen.values import Pool, Value, constant
+from lemmax.codegen.views import fresh_outputs, without_idle_pins
 from lemmax.errors import UnsupportedYet
 from lemmax.expr.nodes import Apply, Lambda
 from lemmax.expr.sizes import Size
@@ -65,7 +66,11 @@ class Planner:
             if defined.name is not None and value.op not in ("input", "number"):
                 self.names.setdefault(value.number, defined.name)
             self.tensors.setdefault(value.number, defined)
-        return fresh_outputs(self.pool, [self._arrays[t.digest] for t in self._program.outputs])
+        roots = fresh_outputs(self.pool, [self._arrays[t.digest] for t in self._program.outputs])
+        new = without_idle_pins(self.pool, roots)
+        self.names = {new[number].number: name for number, name in self.names.items() if number in new}
+        self.tensors = {new[number].number: t for number, t in self.tensors.items() if number in new}
+        return [new[root.number] for root in roots]
 
     def _array(self, t: Tensor) -> Value:
         return self._arrays[t.digest]
@@ -134,8 +139,10 @@ class Planner:
         (a, left), (b, right) = (self._evaluate(part, network) for part in tree)
         chosen = left | right
         kept = network.kept_by(chosen)
-        a, b = _in_order(a, b, kept, network)
+        a, b = _in_order(a, b, kept, network.frame, network.rowness(chosen))
         result = contract(self.pool, network.frame, a, b, kept)
+        if len(chosen) < len(network.factors):
+            result = Labelled(self.pool.pin(result.value), result.labels)
         self._shared.add(network.members(chosen), kept, result)
         return result, chosen
 
@@ -194,26 +201,6 @@ class Planner:
         return Labelled(self.pool.scale(constant(total.value), result.value), result.labels)
 
 
-VIEWS = frozenset({"transpose", "reshape", "expand", "take", "slice", "diagonal", "broadcast"})
-"""Operations whose result may share memory with their operand."""
-
-
-def fresh_outputs(pool: Pool, roots: Sequence[Value]) -> list[Value]:
-    """Copy outputs that share memory with an input or with one another, or that could not be written to."""
-    taken: set[int] = set()
-    found = []
-    for root in roots:
-        base, read_only = root, False
-        while base.op in VIEWS:
-            read_only = read_only or base.op in ("diagonal", "broadcast")
-            base = base.args[0]
-        constant = base.op in ("number", "arange", "eye")  # made on the spot
-        shares = base.op == "input" or (base.number in taken and not constant) or (read_only and not constant)
-        taken.add(base.number)
-        found.append(pool.make("copy", (root,)) if shares else root)
-    return found
-
-
 class Network:
     """Factors that are to be multiplied and summed over the labels that are not kept."""
 
@@ -222,7 +209,6 @@ class Network:
         self.factors = factors
         self.keep = frozenset(keep)
         self.frame = frame
-        self.rowness = _rowness(factors)
 
     def members(self, chosen: frozenset[int]) -> list[Labelled]:
         """Return the chosen factors."""
@@ -233,6 +219,18 @@ class Network:
         inside = {x for p in chosen for x in self.factors[p].labels}
         outside = {x for p, f in enumerate(self.factors) if p not in chosen for x in f.labels}
         return frozenset(inside & (self.keep | outside))
+
+    def rowness(self, chosen: frozenset[int]) -> dict[Label, float]:
+        """Return, for each label, how far from the last axis it stands where the product is used next.
+
+        Labels of columns are near 0, labels of rows near 1.
+        """
+        found: dict[Label, list[int]] = {}
+        used_next = [f.labels for p, f in enumerate(self.factors) if p not in chosen]
+        for labels in [*used_next, self.frame.sort(self.keep)]:
+            for p, label in enumerate(reversed(labels)):
+                found.setdefault(label, []).append(min(p, 1))
+        return {label: sum(at) / len(at) for label, at in found.items()}
 
 
 def _frame(product: Product, free: Ranges) -> Frame:
@@ -247,20 +245,11 @@ def _split(product: Product) -> tuple[list[sp.Expr], list[sp.Expr]]:
     return inside, [f for f in product.factors if not labels_of(f) & bound]
 
 
-def _rowness(factors: Sequence[Labelled]) -> dict[Label, float]:
-    """Return, for each label, how far from the last axis it stands on average: columns 0, rows 1."""
-    found: dict[Label, list[int]] = {}
-    for factor in factors:
-        for p, label in enumerate(reversed(factor.labels)):
-            found.setdefault(label, []).append(min(p, 1))
-    return {label: sum(at) / len(at) for label, at in found.items()}
-
-
 def _in_order(
-    a: Labelled, b: Labelled, kept: Collection[Label], network: Network
+    a: Labelled, b: Labelled, kept: Collection[Label], frame: Frame, rowness: Mapping[Label, float]
 ) -> tuple[Labelled, Labelled]:
     """Put left the operand that reads better there: few transposes, then rows before columns."""
-    place = {label: p for p, label in enumerate(network.frame.order)}
+    place = {label: p for p, label in enumerate(frame.order)}
     inner = [x for x in a.labels if x in b.labels and x not in kept]
 
     def merit(left: Labelled, right: Labelled) -> tuple[float, ...]:
@@ -272,6 +261,6 @@ def _in_order(
         if len(inner) != 1:
             return (later,)
         transposes = (left.labels[-1] != inner[0]) + (right.labels[-2:-1] != (inner[0],))
-        return float(transposes), network.rowness[columns[-1]] - network.rowness[rows[-1]], later
+        return float(transposes), rowness.get(columns[-1], 0.5) - rowness.get(rows[-1], 0.5), later
 
     return (b, a) if merit(b, a) < merit(a, b) else (a, b)

@@ -106,6 +106,10 @@ def _transpose(r: Renderer, v: Value) -> Text:
     return Text(f"{base}.transpose({', '.join(map(str, axes))})")
 
 
+def _pin(r: Renderer, v: Value) -> Text:
+    return r.operand(v.args[0])
+
+
 def _reshape(r: Renderer, v: Value) -> Text:
     base = r.operand(v.args[0]).at(ATOM)
     if v.ndim == 1:
@@ -339,6 +343,7 @@ _RENDERERS: dict[str, Callable[[Renderer, Value], Text]] = {
     "eye": _eye,
     "truth": _truth,
     "transpose": _transpose,
+    "pin": _pin,
     "reshape": _reshape,
     "expand": _expand,
     "take": _take,

@@ -15,7 +15,8 @@ from lemmax.codegen.naming import Names, argument_names, size_names
 from lemmax.codegen.planner import Planner
 from lemmax.codegen.records import Plan, Statement
 from lemmax.codegen.values import Value
-from lemmax.codegen.variables import LEAVES, VIEWS, Chooser, reachable
+from lemmax.codegen.variables import LEAVES, VIEWS, Chooser
+from lemmax.codegen.views import reachable
 from lemmax.errors import InvalidArgument
 from lemmax.expr.tensor import identifier
 
@@ -149,28 +150,31 @@ def wished_name(v: Value, variables: dict[int, str]) -> str:
     """Return a name for an unnamed value: ``X_WQ`` for a product, ``X_flat`` for a reshape, else ``t``."""
     if v.op == "reshape" and (base := variables.get(v.args[0].number)):
         return f"{base}_flat"
-    if v.op in ("reshape", "transpose", "expand", "take"):
+    if v.op in ("reshape", "transpose", "expand", "take", "pin"):
         inner = v.args[0]
         if inner.number not in variables:
             return wished_name(inner, variables)
+    if v.op in ("singular_values", "eigenvalues"):
+        return v.op
     if v.op == "matmul":
-        parts = [_base_name(a, variables) for a in v.args]
-        if all(parts):
-            joined = "_".join(p for p in parts if p)
-            if len(joined) <= 12:
-                return joined
+        joined = "_".join(_base_name(a, variables) for a in v.args)
+        if len(joined) <= 12 and "?" not in joined:
+            return joined
     return "t"
 
 
-def _base_name(v: Value, variables: dict[int, str]) -> str | None:
-    while v.number not in variables and v.op in ("reshape", *sorted(VIEWS)):
+def _base_name(v: Value, variables: dict[int, str]) -> str:
+    """Return the name of what a chain of views looks at; ``?`` if it has none that says anything."""
+    name = variables.get(v.number, "?")
+    while v.op in VIEWS | {"reshape", "pin"}:
         v = v.args[0]
-    return variables.get(v.number)
+        name = variables.get(v.number, name)
+    return "?" if name == "t" or name.startswith("t_") else name
 
 
 def flops(v: Value) -> sp.Expr:
     """Return the floating-point operations of one value."""
-    if v.op in LEAVES | VIEWS | {"reshape", "concat", "place"}:
+    if v.op in LEAVES | VIEWS | {"reshape", "pin", "concat", "place"}:
         return sp.S.Zero
     out = sp.Mul(*v.shape)
     if v.op == "matmul":

@@ -129,6 +129,10 @@ class Pool:
         shape = tuple(s for p, s in enumerate(v.shape) if p not in gone)
         return self.make("take", (v,), tuple(in_order), shape)
 
+    def pin(self, v: Value) -> Value:
+        """The same array, as a place where views of views start anew: what is behind it may be named."""
+        return self.make("pin", (v,), (), v.shape) if v.op == "transpose" else v
+
     def diagonal(self, v: Value, first: int, second: int) -> Value:
         """Entries with equal indices on two axes; their common axis becomes the last."""
         shape = (*[s for p, s in enumerate(v.shape) if p not in (first, second)], v.shape[first])

@@ -9,14 +9,18 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from lemmax.codegen.values import Value
+from lemmax.codegen.views import count_uses, reachable
 
 LONGEST = 84
 """Most characters of one expression, as estimated by :func:`length`."""
+LONGEST_PRODUCT = 48
+"""Most characters of a matrix product, so that views of it fit on the same line."""
 SHORTEST = 12
 """Expressions shorter than this are not worth a name."""
 
 LEAVES = frozenset({"input", "number", "arange", "eye", "truth"})
 VIEWS = frozenset({"transpose", "expand", "take", "slice", "diagonal", "broadcast", "copy"})
+"""Operations that are written behind their operand and need no name of their own."""
 BLOCKS = frozenset({"softmax", "logsumexp", "place", "logdet", "sigmoid"})
 """Operations that take more than one line."""
 REPEATING = {
@@ -34,9 +38,7 @@ class Chooser:
         """Choose among the values that ``roots`` need; ``named`` are the numbers of those with a name."""
         self.roots = frozenset(r.number for r in roots)
         self.order = reachable(roots)
-        self.uses: dict[int, int] = {}
-        for used in [*(a for v in self.order for a in v.args), *roots]:
-            self.uses[used.number] = self.uses.get(used.number, 0) + 1
+        self.uses = count_uses(self.order, roots)
         self.forced: set[int] = set(self.roots)
         for v in self.order:
             if v.number in named or v.op in BLOCKS:
@@ -60,7 +62,8 @@ class Chooser:
                     self.forced.add(a.number)
                     inline.remove(a)
             own = length(v)
-            while inline and own + sum(lengths[a.number] for a in inline) > LONGEST:
+            most = LONGEST_PRODUCT if v.op == "matmul" else LONGEST
+            while inline and own + sum(lengths[a.number] for a in inline) > most:
                 longest = max(inline, key=lambda a: lengths[a.number])
                 if lengths[longest.number] < SHORTEST:
                     break
@@ -94,24 +97,6 @@ class Chooser:
         return not (v.op in VIEWS and self.has_variable(v.args[0]))
 
 
-def reachable(roots: Sequence[Value]) -> list[Value]:
-    """Return all values that ``roots`` need, operands first, in the order of their first use."""
-    order: list[Value] = []
-    done: set[int] = set()
-    stack: list[tuple[Value, bool]] = [(r, False) for r in reversed(roots)]
-    while stack:
-        v, expanded = stack.pop()
-        if v.number in done:
-            continue
-        if expanded:
-            done.add(v.number)
-            order.append(v)
-            continue
-        stack.append((v, True))
-        stack.extend((a, False) for a in reversed(v.args) if a.number not in done)
-    return order
-
-
 def repeated_operands(v: Value) -> list[Value]:
     """Return the operands that the text of ``v`` names more than once."""
     slots = REPEATING.get(v.op, ())
@@ -126,8 +111,8 @@ NAME = 6
 
 def length(v: Value) -> int:
     """Return about how many characters the text of an operation takes, without its inline operands."""
-    if v.op == "input":
-        return NAME
+    if v.op in ("input", "pin"):
+        return NAME if v.op == "input" else 0
     if v.op in ("number", "scale"):
         return 3 + len(str(v.params[0]))
     if v.op == "transpose":

@@ -1,0 +1,74 @@
+r"""Which values share memory with their operands, and tidying up of views before scheduling."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lemmax.codegen.values import Pool, Value
+
+SHARING = frozenset({"transpose", "reshape", "expand", "take", "slice", "diagonal", "broadcast", "pin"})
+"""Operations whose result may share memory with their operand."""
+
+
+def reachable(roots: Sequence[Value]) -> list[Value]:
+    """Return all values that ``roots`` need, operands first, in the order of their first use."""
+    order: list[Value] = []
+    done: set[int] = set()
+    stack: list[tuple[Value, bool]] = [(r, False) for r in reversed(roots)]
+    while stack:
+        v, expanded = stack.pop()
+        if v.number in done:
+            continue
+        if expanded:
+            done.add(v.number)
+            order.append(v)
+            continue
+        stack.append((v, True))
+        stack.extend((a, False) for a in reversed(v.args) if a.number not in done)
+    return order
+
+
+def count_uses(order: Sequence[Value], roots: Sequence[Value]) -> dict[int, int]:
+    """Return how often each value is an operand or an output."""
+    uses: dict[int, int] = {}
+    for used in [*(a for v in order for a in v.args), *roots]:
+        uses[used.number] = uses.get(used.number, 0) + 1
+    return uses
+
+
+def fresh_outputs(pool: Pool, roots: Sequence[Value]) -> list[Value]:
+    """Copy outputs that share memory with an input or with one another, or that could not be written to."""
+    taken: set[int] = set()
+    found = []
+    for root in roots:
+        base, read_only = root, False
+        while base.op in SHARING:
+            read_only = read_only or base.op in ("diagonal", "broadcast")
+            base = base.args[0]
+        constant = base.op in ("number", "arange", "eye")  # made on the spot
+        shares = base.op == "input" or (base.number in taken and not constant) or (read_only and not constant)
+        taken.add(base.number)
+        found.append(pool.make("copy", (root,)) if shares else root)
+    return found
+
+
+def without_idle_pins(pool: Pool, roots: Sequence[Value]) -> dict[int, Value]:
+    """Drop pins that only one operation looks at, so that the views on both sides become one.
+
+    Returns:
+        The value that takes the place of each value that ``roots`` need, by its number.
+    """
+    order = reachable(roots)
+    uses = count_uses(order, roots)
+    new: dict[int, Value] = {}
+    for v in order:
+        args = [new[a.number] for a in v.args]
+        if v.op == "pin" and uses[v.number] < 2:
+            new[v.number] = args[0]
+        elif v.op == "transpose":
+            new[v.number] = pool.transpose(args[0], v.params[0])
+        elif v.op == "reshape":
+            new[v.number] = pool.reshape(args[0], v.shape)
+        else:
+            new[v.number] = pool.make(v.op, args, v.params, v.shape)
+    return new

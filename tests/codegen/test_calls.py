@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import traceback
 
 import numpy as np
@@ -207,3 +208,13 @@ def test_traceback_shows_the_generated_line() -> None:
 def test_description() -> None:
     assert repr(FN) == f"<CompiledFunction compute_R({', '.join(FN.inputs)})>"
     assert "X: (n, D)" in str(FN.__doc__)
+
+
+def test_pickle() -> None:
+    model = lx.models.attention("softmax", "causal")
+    for fn in (FN, lx.compile([model.loss, *lx.gradient(model.loss, model.weights)])):
+        again = pickle.loads(pickle.dumps(fn))
+        assert again.source == fn.source
+        assert again.inputs == fn.inputs
+        assert str(again.plan) == str(fn.plan)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(FN))(**GOOD), FN(**GOOD))

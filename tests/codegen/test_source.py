@@ -187,3 +187,17 @@ def test_long_lists_are_broken() -> None:
     assert max(map(len, fn.source.splitlines())) <= 120
     values = fn(*[np.full(2, 0.5)] * 12)
     np.testing.assert_allclose(values, 24 * np.tanh(0.5) * np.arange(1, 40), rtol=1e-14)
+
+
+def test_formulas_of_deep_graphs_stay_short() -> None:
+    n = lx.size("n")
+    W, x = lx.tensor("W", n, n), lx.tensor("x", n)
+    h: lx.Tensor = x
+    for _ in range(25):
+        h = h + lx.tanh(W @ h) / 25
+    loss = lx.sqnorm(h)
+    fn = lx.compile([loss, lx.gradient(loss, W)])
+    assert len(fn.source) < 20_000
+    w, v = np.random.default_rng(0).standard_normal((3, 3)), np.ones(3)
+    step = 1e-30j * np.eye(3)
+    assert fn(W=w + step, x=v)[0].imag / 1e-30 == pytest.approx(np.trace(fn(W=w, x=v)[1]), rel=1e-12)

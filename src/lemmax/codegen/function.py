@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from lemmax.codegen.load import load
 from lemmax.codegen.records import Plan
 from lemmax.errors import InvalidArgument
 
@@ -33,6 +34,10 @@ class CompiledFunction:
         self._function = function
         self.__name__ = plan.name
         self.__doc__ = function.__doc__
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by the source, so that other processes can use the function."""
+        return _restored, (self.source, self.plan)
 
     def __repr__(self) -> str:
         """Show the signature."""
@@ -66,6 +71,10 @@ class CompiledFunction:
         if missing:
             raise InvalidArgument(f"{expected}; missing: {', '.join(missing)}.")
         return [values[name] for name in self.inputs]
+
+
+def _restored(source: str, plan: Plan) -> CompiledFunction:
+    return CompiledFunction(source, plan, load(source, plan.name))
 
 
 def _as_array(function: str, name: str, value: Any) -> np.ndarray[Any, np.dtype[Any]]:

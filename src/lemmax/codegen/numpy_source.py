@@ -30,7 +30,7 @@ NOT_ANALYTIC = frozenset(
 
 def numpy_source(plan: Plan) -> str:
     """Return the text of a standalone file with one function."""
-    writer = FormulaWriter(_name_lookup(plan), _single_letters(plan))
+    writer = FormulaWriter(_lookup(plan, True), _lookup(plan, False), _single_letters(plan))
     operations = _operations(plan)
     body: list[str] = [
         *conversion_lines(plan, complex_allowed=not operations & NOT_ANALYTIC),
@@ -68,10 +68,10 @@ def _operations(plan: Plan) -> frozenset[str]:
     return frozenset(found)
 
 
-def _name_lookup(plan: Plan) -> NameOf:
-    by_digest = {
-        s.tensor.digest: s.name for s in plan.statements if s.tensor is not None and _is_told(s, plan)
-    }
+def _lookup(plan: Plan, told_only: bool) -> NameOf:
+    """Return the names of tensors: those that a reader knows, or all variables."""
+    chosen = [s for s in plan.statements if s.tensor is not None and (not told_only or _is_told(s, plan))]
+    by_digest = {s.tensor.digest: s.name for s in chosen if s.tensor is not None}
     by_digest.update({t.digest: a for t, a in zip(plan.inputs, plan.arguments, strict=True)})
     return lambda t: by_digest.get(t.digest)
 

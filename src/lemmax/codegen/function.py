@@ -2,7 +2,7 @@ r"""The compiled function: generated source, and a call that takes arrays by nam
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -56,7 +56,9 @@ class CompiledFunction:
         )
         return tuple(map(_as_result, result)) if self.plan.returns_tuple else _as_result(result)
 
-    def _bind(self, arrays: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:
+    def _bind(self, arrays: tuple[Any, ...], named: dict[str, Any]) -> Sequence[Any]:
+        if not named and len(arrays) == len(self.inputs):
+            return arrays
         expected = f"{self.__name__} takes {', '.join(self.inputs) or 'no arrays'}"
         if len(arrays) > len(self.inputs):
             raise InvalidArgument(f"{expected}; {len(arrays)} arrays were given by position.")
@@ -100,5 +102,4 @@ def _as_array(function: str, name: str, value: Any) -> np.ndarray[Any, np.dtype[
 
 def _as_result(value: Any) -> Any:
     """Return a scalar as a Python number, an array as it is."""
-    array = np.asarray(value)
-    return array if array.ndim else array.item()
+    return value if isinstance(value, np.ndarray) and value.ndim else np.asarray(value).item()

@@ -35,23 +35,25 @@ def conversion_lines(plan: Plan, complex_allowed: bool) -> list[str]:
     if not plan.arguments:
         return ["dtype = np.dtype(np.float64)"]
     comma = "," if len(plan.arguments) == 1 else ""
-    kinds, expected = ("biufc", "numbers") if complex_allowed else ("biuf", "real numbers")
+    kinds, expected = ("fc", "numbers") if complex_allowed else ("f", "real numbers")
     return [
         *comma_list("arrays = [np.asarray(a) for a in (", plan.arguments, f"{comma})]"),
-        f'if any(a.dtype.kind not in "{kinds}" for a in arrays):',
+        "dtypes = {a.dtype for a in arrays}",
+        "dtype = np.dtype(np.float32)",
+        "if dtypes != {dtype}:  # single precision is kept if all arrays have it",
+        "    dtype = np.result_type(np.float64, *dtypes)",
+        f'if dtype.kind not in "{kinds}":',
         *raising(f"{plan.name}: expected arrays of {expected}", "{[str(a.dtype) for a in arrays]}"),
-        "single = all(a.dtype == np.float32 for a in arrays)",
-        "dtype = np.dtype(np.float32) if single else np.result_type(np.float64, *arrays)",
         *_converted(plan.arguments),
     ]
 
 
 def _converted(arguments: Sequence[str]) -> list[str]:
     comma = "," if len(arguments) == 1 else ""
-    line = f"{', '.join(arguments)}{comma} = (a.astype(dtype, copy=False) for a in arrays)"
+    line = f"{', '.join(arguments)}{comma} = [a.astype(dtype, copy=False) for a in arrays]"
     if len(line) <= WIDTH:
         return [line]
-    return comma_list("(", arguments, ") = (a.astype(dtype, copy=False) for a in arrays)", width=0)
+    return comma_list("(", arguments, ") = [a.astype(dtype, copy=False) for a in arrays]", width=0)
 
 
 def shape_lines(plan: Plan) -> list[str]:

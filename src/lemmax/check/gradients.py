@@ -192,7 +192,8 @@ def taylor_slope(
 
         first = value(mpmath.mpf(0))
         remainders = [abs(value(mpmath.mpf(t)) - first - t * linear) for t in SLOPE_STEPS]
-        return _fitted_slope([float(mpmath.log(r, 2)) if r else -np.inf for r in remainders])
+        nothing = mpmath.mpf(10) ** (10 - SLOPE_DIGITS) * (abs(first) + abs(linear))
+        return _fitted_slope([float(mpmath.log(r, 2)) if r > nothing else -np.inf for r in remainders])
 
 
 def _fitted_slope(logs: Sequence[float]) -> float:

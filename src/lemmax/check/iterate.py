@@ -52,8 +52,8 @@ class Model(Protocol):
     def square(self, grads: Sequence[Any]) -> Any:
         """Return the sum of squares of all entries."""
 
-    def scaled(self, step: Any, grad: Any) -> Any:
-        """Return a step times a gradient."""
+    def moved(self, x: Any, step: Any, grad: Any) -> Any:
+        """Return ``x`` after a step."""
 
     def select(self, where: Any, new: Any, old: Any) -> Any:
         """Return ``new`` where the condition holds, else ``old``."""
@@ -80,9 +80,10 @@ class FloatModel:
         """Return sums of squares by instance."""
         return sum((g.reshape(len(g), -1) ** 2).sum(axis=1) for g in grads)
 
-    def scaled(self, step: Any, grad: Any) -> Any:
-        """Return a step (a number, or one per instance) times a gradient."""
-        return np.reshape(step, np.shape(step) + (1,) * (grad.ndim - np.ndim(step))) * grad
+    def moved(self, x: Any, step: Any, grad: Any) -> Any:
+        """Return ``x`` after a step (a number, or one per instance); what has diverged is infinite."""
+        new = x - np.reshape(step, np.shape(step) + (1,) * (grad.ndim - np.ndim(step))) * grad
+        return np.where(np.isnan(new), np.inf, new)
 
     def select(self, where: Any, new: Any, old: Any) -> Any:
         """Return steps by instance."""
@@ -120,9 +121,9 @@ class PreciseModel:
         """Return the sum of squares."""
         return sum(x * x for g in grads for x in np.asarray(g).flat)
 
-    def scaled(self, step: Any, grad: Any) -> Any:
-        """Return a step times a gradient."""
-        return step * grad
+    def moved(self, x: Any, step: Any, grad: Any) -> Any:
+        """Return ``x`` after a step."""
+        return x - step * grad
 
     def select(self, where: Any, new: Any, old: Any) -> Any:
         """Return one of two steps."""
@@ -149,7 +150,7 @@ def descend(model: Model, names: Sequence[str], arrays: Arrays, step: Any, steps
 
 def moved(model: Model, arrays: Arrays, names: Sequence[str], grads: Sequence[Any], eta: Any) -> Arrays:
     """Return the arrays after a step."""
-    new = {n: arrays[n] - model.scaled(eta, g) for n, g in zip(names, grads, strict=True)}
+    new = {n: model.moved(arrays[n], eta, g) for n, g in zip(names, grads, strict=True)}
     return {**arrays, **new}
 
 

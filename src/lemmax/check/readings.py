@@ -28,8 +28,11 @@ class Reader:
         tensors: the tensors, each once.
     """
 
-    def __init__(self, tensors: Iterable[Tensor]) -> None:
-        """Prepare tensors."""
+    def __init__(
+        self, tensors: Iterable[Tensor], arithmetics: dict[tuple[int, bool], WatchedArithmetic] | None = None
+    ) -> None:
+        """Prepare tensors; arithmetics, which are slow to set up, may be shared."""
+        self._arithmetics = {} if arithmetics is None else arithmetics
         self.tensors = tuple({t.digest: t for t in tensors}.values())
         self._evaluator = Evaluator(self.tensors)
 
@@ -56,7 +59,11 @@ class Reader:
 
         With ``full_ranks`` a rank that may be deficient is answered as full.
         """
-        arithmetic = WatchedArithmetic(digits, full_ranks)
+        key = (digits, full_ranks)
+        if key not in self._arithmetics:
+            self._arithmetics[key] = WatchedArithmetic(digits, full_ranks)
+        arithmetic = self._arithmetics[key]
+        arithmetic.forget()
         values = self._evaluator.run(arrays, self._sizes(sizes), arithmetic)
         found = {t.digest: np.asarray(v, dtype=object) for t, v in zip(self.tensors, values, strict=True)}
         return found, arithmetic.watch
@@ -68,13 +75,14 @@ class Readers:
     def __init__(self) -> None:
         """Start without any."""
         self._known: dict[tuple[str, ...], Reader] = {}
+        self._arithmetics: dict[tuple[int, bool], WatchedArithmetic] = {}
 
     def of(self, tensors: Iterable[Tensor]) -> Reader:
         """Return the reader of some tensors."""
         unique = {t.digest: t for t in tensors}
         key = tuple(unique)
         if key not in self._known:
-            self._known[key] = Reader(unique.values())
+            self._known[key] = Reader(unique.values(), self._arithmetics)
         return self._known[key]
 
 

@@ -15,7 +15,16 @@ from lemmax.check.mutants import ENOUGH_BLOCKS, Track, claims_of, hunt, tracks_o
 from lemmax.check.plan import DrawPlan, draw_plan
 from lemmax.check.recipe import Recipe
 from lemmax.check.settle import DIGITS, hypothesis_state, settle
-from lemmax.check.shrink import Failure, Shrinker, draw_blocks, run_blocks, shrink_further
+from lemmax.check.shrink import (
+    SHRINK_CALLS,
+    SHRINK_DESCENTS,
+    Enough,
+    Failure,
+    Shrinker,
+    draw_blocks,
+    run_blocks,
+    shrink_further,
+)
 from lemmax.check.sweep import small_sizes, sweep
 from lemmax.check.tally import Tally
 from lemmax.check.verdicts import FAMILY_SHARE, report_of
@@ -23,6 +32,7 @@ from lemmax.check.witness import witness_of
 from lemmax.errors import EvaluationError, InvalidArgument
 from lemmax.expr.relation import Relation
 from lemmax.statement.conditions import Claim
+from lemmax.statement.convergence import Convergence
 from lemmax.statement.kinds import is_a
 from lemmax.statement.report import Report
 from lemmax.statement.theorem import Theorem
@@ -253,12 +263,17 @@ class Run:
     def _shrink(self, one: Judged, found: Confirmed) -> None:
         """Shrink the first confirmed failure and keep the smallest one that multiprecision confirms."""
         self.witness = witness_of(one, found.comparisons, self.theorem)
-        shrinker = Shrinker(self._failing)
-        shrinker.failing[one.recipe] = None
-        with suppress(Failure):
+        costly = any(isinstance(claim, Convergence) for claim in self.theorem.claims)
+        shrinker = Shrinker(self._failing, SHRINK_DESCENTS if costly else SHRINK_CALLS)
+        with suppress(Failure, Enough):
             run_blocks(self.plan, self._round_blocks, self._round_seed, shrinker.examine)
-        recipes = shrink_further(self.plan, shrinker.smallest()[0], self._round_seed, self._failing)
-        known = dict.fromkeys([*recipes, *shrinker.smallest()])
+        recipes = shrink_further(
+            self.plan,
+            min([one.recipe, *shrinker.failing], key=lambda r: r.weight),
+            self._round_seed,
+            self._failing,
+        )
+        known = dict.fromkeys([*recipes, *shrinker.failing])
         for recipe in sorted(known, key=lambda r: r.weight):
             (again,) = self.judge.judge(self.plan, [recipe], self.theorem.hypotheses, self.theorem.claims)
             if again.trouble:

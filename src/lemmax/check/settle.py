@@ -156,6 +156,8 @@ def agreement_of(lhs: Any, rhs: Any, digits: int) -> int:
     most = digits // 2 - 5
     with mpmath.workdps(digits):
         gap = abs(lhs - rhs) / max(abs(lhs), abs(rhs), mpmath.mpf(1))
+        if not mpmath.isfinite(gap):
+            return 0
         return min(most, int(mpmath.floor(-mpmath.log10(gap)))) if gap else most
 
 

@@ -12,13 +12,18 @@ from lemmax.check.recipe import Recipe
 from lemmax.check.strategies import blocks
 from lemmax.check.sweep import small_sizes
 
-SHRINK_CALLS = 250  # blocks examined while shrinking one failure
+SHRINK_DESCENTS = 40  # the same where each block costs a gradient descent
+SHRINK_CALLS = 150  # blocks that Hypothesis may try while it shrinks one failure
 BLOCKS_AT_ONCE = 12  # drawn before the first of them is looked at
 SMALLER_EXAMPLES = 20  # blocks with mutations tried on sizes smaller still
 
 
 class Failure(AssertionError):
     """Raised inside Hypothesis when a block holds a failing recipe."""
+
+
+class Enough(BaseException):
+    """Raised inside Hypothesis to break off: no Exception, which it would take for a failure."""
 
 
 def run_blocks(
@@ -65,11 +70,14 @@ def draw_blocks(plan: DrawPlan, count: int, seed: int) -> Iterator[tuple[Recipe,
 
 
 class Shrinker:
-    """Remembers which recipes fail, so that a replayed block fails again, and stops after enough calls."""
+    """Remembers which recipes fail, so that a replayed block fails again, and stops after enough blocks."""
 
-    def __init__(self, fails: Callable[[tuple[Recipe, ...]], list[Recipe]]) -> None:
-        """Start with a function that returns the failing recipes of a block."""
+    def __init__(
+        self, fails: Callable[[tuple[Recipe, ...]], list[Recipe]], limit: int = SHRINK_CALLS
+    ) -> None:
+        """Start with a function that returns the failing recipes of a block, and a limit on blocks."""
         self._fails = fails
+        self._limit = limit
         self._known: dict[tuple[Recipe, ...], bool] = {}
         self._calls = 0
         self.failing: dict[Recipe, None] = {}
@@ -79,19 +87,18 @@ class Shrinker:
 
         Raises:
             Failure: it does.
+            Enough: enough blocks were tried since the first failure.
         """
+        self._calls += bool(self.failing)
+        if self._calls > self._limit:
+            raise Enough
         bad = self._known.get(block)
-        if bad is None and self._calls < SHRINK_CALLS:
-            self._calls += 1
+        if bad is None:
             found = self._fails(block)
             self.failing.update(dict.fromkeys(found))
             bad = self._known[block] = bool(found)
         if bad:
             raise Failure
-
-    def smallest(self) -> list[Recipe]:
-        """Return the failing recipes, smallest first."""
-        return sorted(self.failing, key=lambda recipe: recipe.weight)
 
 
 def restricted(plan: DrawPlan, recipe: Recipe) -> DrawPlan | None:
@@ -121,6 +128,6 @@ def shrink_further(
         shrinker = Shrinker(fails)
         try:
             run_blocks(smaller, SMALLER_EXAMPLES, seed, shrinker.examine)
-        except Failure:
+        except (Failure, Enough):
             found.update(shrinker.failing)
     return sorted(found, key=lambda r: r.weight)

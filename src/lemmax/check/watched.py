@@ -60,6 +60,10 @@ class WatchedArithmetic(MpArithmetic):
         """Start with nothing met; ``full_ranks`` answers full rank where rank may be deficient."""
         super().__init__(digits)
         self._full_ranks = full_ranks
+        self.forget()
+
+    def forget(self) -> None:
+        """Start again with nothing met."""
         self._high = self._low = 0
         self._deficient = False
 

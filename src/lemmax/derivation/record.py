@@ -33,7 +33,7 @@ class Step:
         return f"{self.rule} at {self.place.label()}: {self.before.describe()}  =  {self.after.describe()}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Derivation:
     r"""How the gradients of a scalar were found.
 
@@ -100,8 +100,15 @@ class Derivation:
         return r"$\displaystyle " + r",\quad ".join(shown) + "$"
 
     def __str__(self) -> str:
-        """Show the steps, numbered."""
-        return "\n".join(f"{number}. {step}" for number, step in enumerate(self.steps, 1))
+        """Show the loss, the numbered steps with their rules, and the result, in LaTeX."""
+        from lemmax.derivation.listing import listing
+
+        return listing(self)
+
+    def __repr__(self) -> str:
+        """Show variables and number of steps."""
+        variables = ", ".join(v.label() for v in self.variables)
+        return f"<Derivation of the gradient in {variables}: {len(self.steps)} steps>"
 
 
 def is_input(t: Tensor) -> bool:

@@ -11,6 +11,8 @@ What runs, by the tag of a fenced block:
 
 A page runs in a scratch folder that has copies of ``proofs`` and ``examples``. Compared output may leave out
 lines by a line ``...``; times (``1.3 s``) and runs of blanks are normalised, all other numbers must be exact.
+
+Where output changed on purpose, ``python -m tests.repo.renew_pages [PAGE ...]`` writes it into the page.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,12 +47,27 @@ class PageError(AssertionError):
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block: its tag, its text, the line its text starts on, and the name of the mark above it."""
+    """A fenced block: tag, text, the line its text starts on, the mark above it, blanks before each line."""
 
     tag: str
     text: str
     line: int
     mark: str | None
+    indent: str = ""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Output that is not what a page shows: where, from which line on, and both texts."""
+
+    place: str
+    line: int
+    indent: str
+    shown: str
+    real: str
+
+
+OnDifference = Callable[[Difference], None]
 
 
 def blocks_of(text: str) -> Iterator[Block]:
@@ -72,7 +89,7 @@ def blocks_of(text: str) -> Iterator[Block]:
             number += 1
         if number == len(lines):
             raise PageError(f"line {start}: the fence is never closed")
-        yield Block(opening["tag"], "\n".join(body) + "\n", start + 1, mark)
+        yield Block(opening["tag"], "\n".join(body) + "\n", start + 1, mark, opening["indent"])
         number, mark = number + 1, None
 
 
@@ -98,17 +115,16 @@ def is_as_shown(shown: str, real: str) -> bool:
     return re.fullmatch(pattern, "".join(line + "\n" for line in normalised(real))) is not None
 
 
-def compare(place: str, shown: str, real: str) -> None:
-    """Raise a PageError if the real output differs from the one shown."""
-    if not is_as_shown(shown, real):
-        raise PageError(f"{place} shows\n{shown}\nbut the real output is\n{real}")
+def refuse(found: Difference) -> None:
+    """Raise a PageError that shows both texts."""
+    raise PageError(f"{found.place} shows\n{found.shown}\nbut the real output is\n{found.real}")
 
 
-def run_page(path: Path, folder: Path) -> int:
+def run_page(path: Path, folder: Path, on_difference: OnDifference = refuse) -> int:
     """Run every block of a page inside a scratch folder; return how many blocks were run.
 
     Raises:
-        PageError: a snippet fails, a command fails, or an output differs.
+        PageError: a snippet fails, a command fails, or (unless told otherwise) an output differs.
     """
     for name in ("proofs", "examples"):
         if (ROOT / name).is_dir() and not (folder / name).exists():
@@ -125,9 +141,10 @@ def run_page(path: Path, folder: Path) -> int:
             elif block.tag == "output":
                 if before is None:
                     raise PageError(f"{place}: an output block must follow a python block")
-                compare(place, block.text, before)
+                if not is_as_shown(block.text, before):
+                    on_difference(Difference(place, block.line, block.indent, block.text, before))
             elif block.tag == "console":
-                run_console(block, place, folder)
+                run_console(block, place, folder, on_difference)
             elif block.tag in SHELLS and block.mark is None:
                 raise PageError(
                     f"{place}: a {block.tag} block is never run; use console, or mark its command"
@@ -157,7 +174,7 @@ def run_python(block: Block, place: str, namespace: dict[str, Any]) -> str:
     return out.getvalue()
 
 
-def run_console(block: Block, place: str, folder: Path) -> None:
+def run_console(block: Block, place: str, folder: Path, on_difference: OnDifference = refuse) -> None:
     """Run the commands of a console block and compare each output."""
     lines = block.text.splitlines()
     if not lines or not lines[0].startswith("$ "):
@@ -171,7 +188,9 @@ def run_console(block: Block, place: str, folder: Path) -> None:
         code, real = run_command(command, folder)
         if code:
             raise PageError(f"{where}\nended with code {code} and said\n{real}")
-        compare(where, "\n".join(lines[number:end]), real)
+        shown = "\n".join(lines[number:end])
+        if not is_as_shown(shown, real):
+            on_difference(Difference(where, block.line + number, block.indent, shown, real))
 
 
 def run_command(command: str, folder: Path) -> tuple[int, str]:

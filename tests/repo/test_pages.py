@@ -8,8 +8,9 @@ import pytest
 
 from tests.repo.files import ROOT
 from tests.repo.pages import PageError, blocks_of, is_as_shown, marked_command, run_page
+from tests.repo.renew_pages import all_pages, renew, renewed
 
-PAGES = [ROOT / "README.md", ROOT / "examples" / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = all_pages()
 
 
 @pytest.mark.slow
@@ -130,3 +131,29 @@ def test_block_knows_its_line() -> None:
     lines = GOOD.splitlines()
     for block in blocks_of(GOOD):
         assert lines[block.line - 1].strip() == block.text.splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("shown", "real", "new"),
+    [
+        ("a\nb", "a\nc", "a\nc"),
+        ("a\n...\nz", "a\nb\nc\nz", "a\n...\nz"),
+        ("a\n...\nz", "A\nb\nc\nz", "A\n...\nz"),
+        ("a\n...\nz", "a\nb\nc\nZ", "a\n...\nZ"),
+        ("a\n...", "A\nb\nc", "A\n..."),
+        ("...\nz", "a\nb\nZ", "...\nZ"),
+        ("took 1 s\nb", "took 2 s\nc", "took 1 s\nc"),
+        ("", "new", "new"),
+    ],
+)
+def test_renewed_output_is_right_and_as_short(shown: str, real: str, new: str) -> None:
+    assert renewed(shown, real) == new.splitlines()
+    assert is_as_shown(new, real)
+
+
+def test_renewed_page_passes(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(GOOD.replace("\n42\n", "\n41\n").replace("\none\n...\n", "\neins\n...\n"))
+    assert renew(page) == 2
+    assert page.read_text() == GOOD
+    assert renew(page) == 0

@@ -104,12 +104,31 @@ def broadcast_entry(t: Tensor, indices: tuple[sp.Symbol, ...]) -> sp.Expr:
 
 
 def elementwise(what: str, body: Callable[..., sp.Expr], *values: Tensor | Scalar) -> Tensor:
-    """Return ``body`` applied entry by entry, operands broadcast."""
+    """Return ``body`` applied entry by entry, operands broadcast; inside another body, the expression."""
+    if any(map(_is_entry, values)):
+        return body(*map(_in_body, values))  # type: ignore[no-any-return]
     operands = [as_tensor(v) for v in values]
     shape = broadcast_shape(what, *operands)
     indices = free_indices(len(shape))
     expr = body(*[constant_of(t) if is_constant(t) else broadcast_entry(t, indices) for t in operands])
     return Lambda(shape, indices, (Term((), expr),))
+
+
+def _is_entry(value: Tensor | Scalar) -> bool:
+    return isinstance(value, sp.Expr) and any(map(is_index, value.free_symbols))
+
+
+def _in_body(value: Tensor | Scalar) -> sp.Expr:
+    """Return a scalar as it stands in the body of an index lambda.
+
+    Raises:
+        InvalidArgument: a tensor that is no scalar stands beside an entry.
+    """
+    if not isinstance(value, Tensor):
+        return as_number(value, infinite=True)
+    if value.ndim:
+        raise InvalidArgument(f"{value.label()} stands beside an entry: index it too, as in A[i, j].")
+    return constant_of(value) if is_constant(value) else value.symbol
 
 
 def is_constant(t: Tensor) -> bool:
@@ -126,6 +145,8 @@ def constant_of(t: Tensor) -> sp.Expr:
 
 
 def _signed_sum(what: str, left: Tensor | Scalar, right: Tensor | Scalar, sign: int) -> Tensor:
+    if _is_entry(left) or _is_entry(right):
+        return _in_body(left) + sign * _in_body(right)  # type: ignore[no-any-return]
     a, b = as_tensor(left), as_tensor(right)
     shape = broadcast_shape(what, a, b)
     indices = free_indices(len(shape))

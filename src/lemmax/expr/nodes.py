@@ -18,7 +18,7 @@ import sympy as sp
 from lemmax.errors import InvalidArgument, NameClash, ShapeError
 from lemmax.expr.indices import bound_index, free_indices, is_index
 from lemmax.expr.sizes import Size, as_size, same_size
-from lemmax.expr.tensor import Tensor, TensorSymbol
+from lemmax.expr.tensor import Tensor, TensorSymbol, check_name
 
 Param: TypeAlias = str | int | bool | sp.Expr | tuple["Param", ...] | None
 """What a function's parameters are made of."""
@@ -38,6 +38,7 @@ class Input(Tensor):
 
     def __init__(self, name: str, shape: tuple[Size, ...], assumptions: tuple[str, ...] = ()) -> None:
         """Make the variable ``name``; use ``lx.tensor`` in scripts."""
+        check_name(name)
         unknown = [a for a in assumptions if a not in ASSUMPTIONS]
         if unknown:
             raise InvalidArgument(

@@ -104,6 +104,8 @@ def _as_expr(value: object) -> sp.Expr:
 def index_ranges(expr: sp.Expr) -> dict[sp.Symbol, Size]:
     """Return the size of each index that stands alone on an axis of a tensor in ``expr``.
 
+    An index that stands in a Kronecker delta with another has the size of that one.
+
     Raises:
         ShapeError: an index stands on axes of different sizes.
     """
@@ -115,6 +117,11 @@ def index_ranges(expr: sp.Expr) -> dict[sp.Symbol, Size]:
                 raise ShapeError(
                     f"an index runs over axes of sizes {ranges[index]} and {s} (the latter in {t.label()})."
                 )
+    deltas = sorted(expr.atoms(sp.KroneckerDelta), key=str)
+    for _ in deltas:  # once for each, for chains of deltas
+        for p, q in (pair for delta in deltas for pair in (delta.args[:2], delta.args[1::-1])):
+            if is_index(p) and p not in ranges and q in ranges:
+                ranges[p] = ranges[q]
     return ranges
 
 

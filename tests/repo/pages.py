@@ -10,7 +10,8 @@ What runs, by the tag of a fenced block:
 - ``sh``, ``bash``, ``shell``: refused unless below a comment ``<!-- command: NAME -->``: those run in CI.
 
 A page runs in a scratch folder that has copies of ``proofs`` and ``examples``. Compared output may leave out
-lines by a line ``...``; times (``1.3 s``) and runs of blanks are normalised, all other numbers must be exact.
+lines by a line ``...``, and parts of a line by ``...`` in it. Times (``1.3 s``), runs of blanks and numbers
+below 1e-10 (``-2e-16``: rounding, which differs between machines) are normalised, all others must be exact.
 
 Where output changed on purpose, ``python -m tests.repo.renew_pages [PAGE ...]`` writes it into the page.
 """
@@ -37,6 +38,8 @@ FENCE = re.compile(r"^(?P<indent>\s*)(?P<fence>`{3,}|~{3,})\s*(?P<tag>[\w+-]*)(?
 MARK = re.compile(r"<!--\s*command:\s*(?P<name>[\w-]+)\s*-->")
 COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 TIMES = re.compile(r"\b\d+(\.\d+)?\s?(ns|µs|us|ms|s|sec|seconds?|min|minutes?)\b")
+TINY = re.compile(r"-?\b\d(\.\d+)?e-([1-9]\d\d|[2-9]\d|1\d)\b")
+LEFT_OUT = "..."
 DOCTEST_FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 COMMAND_SECONDS = 400
 
@@ -102,17 +105,22 @@ def marked_command(text: str, name: str) -> str:
 
 
 def normalised(text: str) -> list[str]:
-    """Return lines without colours, outer blank lines, runs of blanks and times."""
-    lines = [TIMES.sub("<time>", COLOURS.sub("", line)) for line in text.strip().splitlines()]
+    """Return lines without colours, outer blank lines, runs of blanks, times and what is mere rounding."""
+    lines = [TINY.sub("<tiny>", TIMES.sub("<time>", COLOURS.sub("", x))) for x in text.strip().splitlines()]
     return [re.sub(r"\s+", " ", line).strip() for line in lines]
 
 
 def is_as_shown(shown: str, real: str) -> bool:
-    """Say whether real output is what a page shows, where a line ``...`` stands for any lines."""
-    pattern = "".join(
-        r"(?:.*\n)*?" if line == "..." else re.escape(line) + "\n" for line in normalised(shown)
-    )
+    """Say whether real output is what a page shows, where ``...`` stands for any lines, or for any text."""
+    pattern = "".join(pattern_of(line) for line in normalised(shown))
     return re.fullmatch(pattern, "".join(line + "\n" for line in normalised(real))) is not None
+
+
+def pattern_of(line: str) -> str:
+    """Return the pattern of a shown line with its end, or of the lines that it stands for."""
+    if line == LEFT_OUT:
+        return r"(?:.*\n)*?"
+    return ".*?".join(map(re.escape, line.split(LEFT_OUT))) + "\n"
 
 
 def refuse(found: Difference) -> None:

@@ -8,14 +8,13 @@ before it is committed: what changed without a reason is a mistake in the progra
 from __future__ import annotations
 
 import difflib
+import re
 import sys
 import tempfile
 from pathlib import Path
 
 from tests.repo.files import ROOT
-from tests.repo.pages import COLOURS, Difference, normalised, run_page
-
-LEFT_OUT = "..."
+from tests.repo.pages import COLOURS, LEFT_OUT, Difference, normalised, pattern_of, run_page
 
 
 def all_pages() -> list[Path]:
@@ -27,9 +26,8 @@ def renewed(shown: str, real: str) -> list[str]:
     """Return the lines of the real output, with those left out that the shown text leaves out."""
     old, new = shown.strip("\n").splitlines(), COLOURS.sub("", real).strip("\n").splitlines()
     keys = [normalised(line)[0] if line.strip() else "" for line in old]
-    matcher = difflib.SequenceMatcher(
-        None, keys, [normalised(line)[0] if line.strip() else "" for line in new], autojunk=False
-    )
+    partial = [key for key in keys if LEFT_OUT in key and key != LEFT_OUT]
+    matcher = difflib.SequenceMatcher(None, keys, [key_of(line, partial) for line in new], autojunk=False)
     lines: list[str] = []
     for kind, a, b, c, d in matcher.get_opcodes():
         if kind == "equal":
@@ -43,6 +41,12 @@ def renewed(shown: str, real: str) -> list[str]:
         else:
             lines += new[c:d]
     return [line.rstrip() for line in lines]
+
+
+def key_of(line: str, partial: list[str]) -> str:
+    """Return what a real line is found by: the shown line with parts left out that fits it, or itself."""
+    key = normalised(line)[0] if line.strip() else ""
+    return next((x for x in partial if re.fullmatch(pattern_of(x), key + "\n")), key)
 
 
 def renew(page: Path) -> int:

@@ -114,6 +114,11 @@ def test_unclosed_fence_is_refused(tmp_path: Path) -> None:
         ("10 samples", "3 samples", False),
         ("", "said", False),
         ("ok", "\x1b[32mok\x1b[0m", True),
+        ("a ... z", "a b c z", True),
+        ("x = 0.31...", "x = 0.3141", True),
+        ("a ... z", "a b\nc z", False),
+        ("slack -2e-16 3e-200", "slack 1.4e-15 0e-11", True),
+        ("slack 2e-09", "slack 3e-09", False),
     ],
 )
 def test_comparison(shown: str, real: str, same: bool) -> None:
@@ -144,6 +149,7 @@ def test_block_knows_its_line() -> None:
         ("...\nz", "a\nb\nZ", "...\nZ"),
         ("took 1 s\nb", "took 2 s\nc", "took 1 s\nc"),
         ("", "new", "new"),
+        ("x 0.3...\nb", "x 0.31\nc", "x 0.3...\nc"),
     ],
 )
 def test_renewed_output_is_right_and_as_short(shown: str, real: str, new: str) -> None:

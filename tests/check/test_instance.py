@@ -79,3 +79,9 @@ def test_wrong_arrays_are_refused_by_name() -> None:
         check_instance(toys.CAUCHY_SCHWARZ, {"A": np.ones((2, 3)), "B": np.ones((2, 4))})
     with pytest.raises(lx.ShapeError):
         check_instance(toys.CAUCHY_SCHWARZ, {"A": np.ones((2, 3)), "B": np.ones(2)})
+
+
+def test_undefined_sides_are_an_error_and_not_an_agreement() -> None:
+    theorem = toys.theorem("logarithm_of_numbers", lx.log(lx.sum(toys.x)) <= lx.sum(toys.x) - 1)
+    with pytest.raises(lx.EvaluationError, match="not a number"):
+        check_instance(theorem, {"x": np.array([-1.0, -2.0])})

@@ -10,7 +10,7 @@ import sympy as sp
 
 from lemmax.check.confirm import confirm, settle_claim
 from lemmax.check.decide import CLOSE, FALSE, TRUE, Bounded, compare, met
-from lemmax.check.judge import Judge, Judged, sides
+from lemmax.check.judge import Judge, Judged, is_undefined, sides
 from lemmax.check.readings import Sizes, sides_of, stacked
 from lemmax.check.recipe import Recipe
 from lemmax.check.settle import Settled, hypothesis_state, settle
@@ -67,6 +67,7 @@ def check_instance(
     batch = stacked([one.arrays])
     relations = [c for c in theorem.claims if isinstance(c, Relation)]
     values = judge.readers.of(sides_of(relations)).bounded(batch, one.sizes) if relations else {}
+    _check_defined(relations, values)
     for claim in theorem.claims:
         one.claims[claim] = judge.outcomes(claim, values, batch, [one])[0]
     return _report(theorem, _verdict(judge, theorem, one, precise), one, states)
@@ -115,6 +116,7 @@ def _hypotheses(
     values = (
         judge.readers.of(sides_of(relations)).bounded(stacked([one.arrays]), one.sizes) if relations else {}
     )
+    _check_defined(relations, values)
     for hypothesis in theorem.hypotheses:
         if not isinstance(hypothesis, Relation):
             states[hypothesis] = one.conditions[hypothesis] = TRUE  # given data are taken as generic
@@ -131,6 +133,15 @@ def _hypotheses(
             how = "fails" if state == FALSE else "cannot be told from failing (rounding)"
             reasons.append(f"hypothesis {hypothesis.name!r} {how}: {shown}")
     return states, reasons
+
+
+def _check_defined(relations: Sequence[Relation], values: dict[str, Bounded]) -> None:
+    for relation in relations:
+        if is_undefined(relation, values):
+            raise EvaluationError(
+                f"{relation.name or 'the claim'}: a side is not a number on these arrays "
+                f"({relation.lhs.label()} {relation.op} {relation.rhs.label()}); check scales and signs of the data."
+            )
 
 
 def _shown(side: Bounded) -> str:

@@ -41,6 +41,7 @@ class Judged:
         conditions: state by condition.
         claims: outcome by claim.
         trouble: why it could not be evaluated, if so.
+        undefined: relations with a side that is not a number in float64.
     """
 
     recipe: Recipe
@@ -48,6 +49,7 @@ class Judged:
     conditions: dict[Condition, int] = field(default_factory=dict)
     claims: dict[Claim, Outcome] = field(default_factory=dict)
     trouble: str = ""
+    undefined: tuple[Relation, ...] = ()
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -108,8 +110,10 @@ class Judge:
         if relations:
             reader: Reader = self.readers.of(sides_of(relations))
             values = reader.bounded(arrays, sizes)
-            if any(np.isnan(v.value).any() for v in values.values()) and len(judged) > 1:
-                return False
+            if any(np.isnan(v.value).any() for v in values.values()):
+                if len(judged) > 1:
+                    return False
+                judged[0].undefined = tuple(r for r in relations if is_undefined(r, values))
         for at, one in enumerate(judged):
             one.arrays = single(arrays, at)
         for condition in conditions:
@@ -166,6 +170,11 @@ class Judge:
         if claim not in self._descents:
             self._descents[claim] = Descent(claim, self.readers)
         return self._descents[claim]
+
+
+def is_undefined(relation: Relation, values: dict[str, Bounded]) -> bool:
+    """Is an entry of a side not a number?"""
+    return any(np.isnan(values[t.digest].value).any() for t in (relation.lhs, relation.rhs))
 
 
 def sides(relation: Relation, values: dict[str, Bounded]) -> tuple[Bounded, Bounded]:

@@ -58,6 +58,8 @@ class Track:
         """Look at a judged instance."""
         if one.trouble or one.state_of(self.conditions) != TRUE:
             return
+        if any(c in one.undefined for c in self.claims):
+            return
         self.tried += 1
         if any(one.claims[c].state == FALSE for c in self.claims):
             self.candidates = smallest([*self.candidates, one])

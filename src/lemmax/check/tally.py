@@ -42,6 +42,8 @@ class Tally:
     def add(self, plan: DrawPlan, one: Judged) -> bool:
         """Count a judged instance and say whether it is accepted."""
         self.draws += 1
+        if any(part in one.undefined for part in (*self.theorem.hypotheses, *self.theorem.claims)):
+            one.trouble = "a side is not a number in float64"
         if one.trouble:
             self.trouble[one.trouble] += 1
             return False

@@ -158,7 +158,7 @@ def entrywise(function: str, *args: Node) -> Node:
 
 def norm(x: Node) -> Node:
     """Return the Frobenius norm (of a column the Euclidean norm)."""
-    bare = transpose(x) if is_row(x) else fewest_transposes(x, transpose(x)) if not is_column(x) else x
+    bare = x.args[0] if x.op == "transpose" else transpose(x) if is_row(x) else x
     return make("norm", (bare,), (), (ONE, ONE))
 
 
@@ -255,7 +255,8 @@ def trace(x: Node) -> Node:
         half = len(factors) // 2
         squares = [f[:half] for f in turned if chain(transpose(product(*f[:half]))) == f[half:]]
         if squares:
-            return power(fewest_transposes(*[norm(product(*s)) for s in squares]), sp.Integer(2))
+            best = fewest_transposes(*[product(*half) for half in squares])
+            return power(norm(best), sp.Integer(2))
     forms = [product(*f) for f in turned]
     best = min(forms, key=lambda y: (y.transposes, chain(y)[0].op != "transpose", y.key))
     return make("trace", (best,), (), (ONE, ONE))
@@ -316,15 +317,19 @@ def scale(scalars: Iterable[Node], x: Node) -> Node:
             exponents[base] = exponents.get(base, sp.S.Zero) + e
     found = [power(b, e) for b, e in exponents.items() if e != 0]
     found.sort(key=_scalar_order)
-    if x == UNIT and found:
-        *found, x = found
-    return make("scale", (*found, x), (), x.shape) if found else x
+    return _scaled(found, x)
 
 
-def _scalar_order(x: Node) -> tuple[bool, bool, int, str]:
-    """Parameters first, sums late, what is defined elsewhere (the loss, say) last."""
-    derived = x.op == "atom" and not isinstance(x.data[0], Input)
-    return derived, x.op == "linear", x.weight, x.key
+def _scaled(scalars: list[Node], x: Node) -> Node:
+    if x == UNIT and scalars:
+        *scalars, x = scalars
+    return make("scale", (*scalars, x), (), x.shape) if scalars else x
+
+
+def _scalar_order(x: Node) -> tuple[bool, bool, bool]:
+    """Factors as they came, but sums late, and what is defined elsewhere (the loss, say) last."""
+    derived = x.op == "atom" and not isinstance(x.data[0], Input) and x.data[0].ndim == 0
+    return derived, x.op == "sum", x.op == "linear"
 
 
 def linear(parts: Sequence[tuple[sp.Expr, Node]], shape: tuple[Size, Size]) -> Node:

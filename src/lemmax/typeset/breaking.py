@@ -13,12 +13,37 @@ LINE = 38.0
 """Width of a line of a display, in em, with room for its number."""
 
 _TOKEN = re.compile(
-    r"\\begin\{(?P<begin>\w+)\}|\\end\{(?P<end>\w+)\}|\\(?P<word>[A-Za-z]+\*?)|\\(?P<sign>.)|(?P<char>\S)|(?P<space>\s+)",
+    r"\\begin\{(?P<begin>\w+)\}|\\end\{(?P<end>\w+)\}|\\(?P<word>[A-Za-z]+\*?)|\\(?P<sign>.)"
+    r"|(?P<char>\S)|(?P<space>\s+)",
     re.DOTALL,
 )
 _INVISIBLE = frozenset(
-    "left right Bigl Bigr bigl bigr mathrm operatorname operatorname* mathbf mathcal text displaystyle bar hat tilde "
-    "dot ddot vec check breve widehat widetilde overline".split()
+    [
+        "left",
+        "right",
+        "Bigl",
+        "Bigr",
+        "bigl",
+        "bigr",
+        "mathrm",
+        "operatorname",
+        "operatorname*",
+        "mathbf",
+        "mathcal",
+        "text",
+        "displaystyle",
+        "bar",
+        "hat",
+        "tilde",
+        "dot",
+        "ddot",
+        "vec",
+        "check",
+        "breve",
+        "widehat",
+        "widetilde",
+        "overline",
+    ]
 )
 _OPERATORS = {
     "exp": 1.7,
@@ -83,7 +108,7 @@ def _group(tokens: list[re.Match[str]], start: int) -> int:
     return len(tokens)
 
 
-def _measure(tokens: list[re.Match[str]], scale: float = 1.0) -> float:
+def _measure(tokens: list[re.Match[str]], scale: float = 1.0, display: bool = True) -> float:
     total = 0.0
     position = 0
     while position < len(tokens):
@@ -94,20 +119,22 @@ def _measure(tokens: list[re.Match[str]], scale: float = 1.0) -> float:
             start = position
             while position < len(tokens) and tokens[position]["char"] in ("^", "_"):
                 end = _group(tokens, position + 1)
-                widest = max(widest, _measure(tokens[position + 1 : end], scale * _SCRIPT))
+                widest = max(widest, _measure(tokens[position + 1 : end], scale * _SCRIPT, False))
                 position = end
-            under = _limits(tokens, start)
+            under = display and _limits(tokens, start)
             total += max(0.0, widest - 1.5 * scale) if under else widest + 0.05 * scale
             continue
         if token["word"] in ("frac", "sqrt"):
             first = _group(tokens, position + 1)
-            above = _measure(tokens[position + 1 : first], scale * (0.85 if token["word"] == "frac" else 1))
+            fraction = token["word"] == "frac"
+            shrunk = scale * (0.85 if fraction and not display else 1)
+            above = _measure(tokens[position + 1 : first], shrunk, display and not fraction)
             if token["word"] == "sqrt":
                 total += above + 0.9 * scale
                 position = first
                 continue
             second = _group(tokens, first)
-            total += max(above, _measure(tokens[first:second], scale * 0.85)) + 0.3 * scale
+            total += max(above, _measure(tokens[first:second], shrunk, False)) + 0.3 * scale
             position = second
             continue
         if token["begin"]:
@@ -146,7 +173,7 @@ def _matrix(tokens: list[re.Match[str]], scale: float) -> float:
             depth += (token["char"] == "{") - (token["char"] == "}")
             depth += bool(token["begin"]) - bool(token["end"])
         if token is None or (depth == 0 and (token["char"] == "&" or token["sign"] == "\\")):
-            columns[column] = max(columns[column], _measure(tokens[start:position], scale))
+            columns[column] = max(columns[column], _measure(tokens[start:position], scale, False))
             start = position + 1
             column = column + 1 if token is not None and token["char"] == "&" else 0
             if column == len(columns):
@@ -169,7 +196,9 @@ def _glyph(token: re.Match[str]) -> float:
             return 1.0 if word == "quad" else 2.0
         return 0.0 if word in _INVISIBLE else 0.75
     if token["sign"] is not None:
-        return {",": 0.2, ";": 0.3, "|": 0.55, "\\": 0.0, "{": 0.5, "}": 0.5, " ": 0.35}.get(token["sign"], 0.3)
+        return {",": 0.2, ";": 0.3, "|": 0.55, "\\": 0.0, "{": 0.5, "}": 0.5, " ": 0.35}.get(
+            token["sign"], 0.3
+        )
     character = str(token["char"])
     if character in "+-=<>":
         return 1.4

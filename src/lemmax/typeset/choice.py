@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import sympy as sp
 
 from lemmax.calculus.terms import entry_tensor
+from lemmax.expr.indices import is_index
 from lemmax.expr.sizes import Size
 from lemmax.typeset.algebra import UNIT, bare, linear, scale
 from lemmax.typeset.binding import blocks, canonical_sum
@@ -128,7 +129,31 @@ def readings(reader: Reader, p: Product, task: Task, families: Families, loops: 
 def in_indices(reader: Reader, p: Product, task: Task, families: Families) -> Reading:
     """Return the reading with all indices opened: index notation."""
     opened = tuple(i for i in (*p.bound, *task.terminals) if i not in families)
-    return read_product(reader, p, task, families, opened, loops=False)
+    ordered = replace(p, factors=tuple(along_chain(list(p.factors), set(p.bound))))
+    return read_product(reader, ordered, task, families, opened, loops=False)
+
+
+def along_chain(factors: list[sp.Expr], bound: set[sp.Symbol]) -> list[sp.Expr]:
+    r"""Return factors in the order of a matrix product: :math:`X_{ij} W_{jk}`, not :math:`W_{jk} X_{ij}`.
+
+    The walk starts at a free index that one factor has, and goes on along indices that two have.
+    """
+    indices = [[i for i in f.free_symbols if is_index(i)] for f in factors]
+    places = [[i for e in entries_in(f) for i in e.indices if isinstance(i, sp.Symbol)] for f in factors]
+    count = {i: sum(i in own for own in indices) for own in indices for i in own}
+    free = sorted((i for i in count if i not in bound and count[i] == 1), key=str)
+    left = list(range(len(factors)))
+    order: list[int] = []
+    current = free[0] if free else None
+    while left:
+        here = [p for p in left if current in places[p]] or left
+        # of two factors with the index, the one that has it in front continues the product
+        best = min(here, key=lambda p: (current is not None and places[p][-1:] == [current], p))
+        order.append(best)
+        left.remove(best)
+        onward = [i for i in places[best] if i != current and count[i] == 2 and i in bound]
+        current = onward[-1] if onward else None
+    return [factors[p] for p in order]
 
 
 # -- from readings to a node -------------------------------------------------------------------

@@ -22,7 +22,11 @@ _SENTENCES: tuple[tuple[str, str], ...] = (
     ),
     (r"\\langle", r"$\langle A, B \rangle$ is the sum of the products of entries."),
     (r"_F(?![A-Za-z])", r"$\|\cdot\|_F$ is the Frobenius norm."),
-    (r"(?<![A-Za-z}])[a-z]_(\{[a-z']+\}|[a-z])", r"A lower-case letter with an index, such as $x_i$, is a row of the matrix with the capital letter, written as a column."),
+    (
+        r"(?<![A-Za-z}])[a-z]_(\{[a-z']+\}|[a-z])",
+        r"A lower-case letter with an index, such as $x_i$, is a row of the matrix with the capital letter, "
+        r"written as a column.",
+    ),
     (r"\\bar\{", r"A bar marks the derivative of the loss in the tensor under it."),
 )
 

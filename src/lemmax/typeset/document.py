@@ -170,7 +170,9 @@ def check_references(document: Document) -> None:
     for what, wanted, there in (("label", asked, given), ("reference", cited, keys)):
         missing = sorted(set(wanted) - set(there))
         if missing:
-            raise InvalidArgument(f"document: no {what} {missing[0]!r}; there are {', '.join(sorted(there)) or 'none'}.")
+            raise InvalidArgument(
+                f"document: no {what} {missing[0]!r}; there are {', '.join(sorted(there)) or 'none'}."
+            )
 
 
 # -- text --------------------------------------------------------------------------------------
@@ -204,16 +206,18 @@ def display(e: Equation, labels: Labels) -> str:
     label = rf"\label{{{labels(e.label)}}}" if e.label is not None else ""
     lines = display_lines(e)
     widest = max(width(left) + width(right) + (2.0 if not left else 0.0) for left, right in lines)
-    body = r" \\".join(
-        f"\n  {left} &{right}" if left else f"\n  &{right}" for left, right in lines
-    )
+    body = r" \\".join(f"\n  {left} &{right}" if left else f"\n  &{right}" for left, right in lines)
     if len(lines) == 1:
         left, right = lines[0]
         inside = f"{left} {right}".strip()
     else:
         inside = rf"\begin{{split}}{body}" + "\n" + r"\end{split}"
     if widest > LINE + 4.0:  # cannot be broken any more: scaled down to the line
-        inside = rf"\resizebox{{0.9\linewidth}}{{!}}{{$\displaystyle \begin{{aligned}}{body}" + "\n" + r"\end{aligned}$}"
+        inside = (
+            rf"\resizebox{{0.9\linewidth}}{{!}}{{$\displaystyle \begin{{aligned}}{body}"
+            + "\n"
+            + r"\end{aligned}$}"
+        )
     return f"\\begin{{equation{star}}}{label}\n{inside}\n\\end{{equation{star}}}"
 
 
@@ -281,9 +285,7 @@ def _protected(title: str) -> str:
 
 
 def _notation(document: Document) -> str:
-    rows = [
-        rf"  ${r.symbol}$ & ${r.shape}$ & {r.meaning} \\" for r in document.notation
-    ]
+    rows = [rf"  ${r.symbol}$ & ${r.shape}$ & {r.meaning} \\" for r in document.notation]
     used = [f for s in document.sections for f in formulas(s.body)]
     notes = conventions(used)
     table = [

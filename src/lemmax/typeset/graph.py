@@ -27,9 +27,9 @@ from lemmax.typeset.algebra import (
     UNIT,
     diag,
     diagonal,
+    fewest_transposes,
     hadamard,
     inner,
-    number,
     ones,
     product,
     quadratic,
@@ -49,6 +49,7 @@ class Edge(NamedTuple):
     tail: sp.Symbol
     head: sp.Symbol
     matrix: Node
+    given: bool = False  # as it stands in the term, so that its direction means something
 
     def seen_from(self, index: sp.Symbol) -> Node:
         """Return the matrix with ``index`` on its rows."""
@@ -83,7 +84,7 @@ class IndexGraph:
     vectors: dict[sp.Symbol, Node] = field(default_factory=dict)
     scalars: list[Node] = field(default_factory=list)
 
-    def add(self, indices: tuple[sp.Symbol, ...], x: Node) -> None:
+    def add(self, indices: tuple[sp.Symbol, ...], x: Node, given: bool = True) -> None:
         """Add a factor at no, one or two indices."""
         if not indices:
             self.scalars.append(x)
@@ -92,7 +93,7 @@ class IndexGraph:
         elif indices[0] == indices[1]:
             self._add_vector(indices[0], diagonal(x))
         else:
-            self.edges.append(Edge(indices[0], indices[1], x))
+            self.edges.append(Edge(indices[0], indices[1], x, given))
 
     def _add_vector(self, index: sp.Symbol, v: Node) -> None:
         self.vectors[index] = hadamard(self.vectors[index], v) if index in self.vectors else v
@@ -121,7 +122,7 @@ class IndexGraph:
         for u in self.inner:
             if not self._at(u):
                 self.inner.remove(u)
-                self.scalars.append(total(self.vectors.pop(u, None), self.sizes[u]))
+                self.scalars.append(total(self.vectors.pop(u)))
                 return True
         return False
 
@@ -147,7 +148,11 @@ class IndexGraph:
             self.inner.remove(u)
             self.inner.remove(w)
             self._remove(*edges)
+            if edges[0].given and edges[0].tail == w:
+                u, w = w, u
             x, y = (e.seen_from(u) for e in edges)
+            if not edges[0].given and x == y:
+                x = y = fewest_transposes(x, transpose(x))
             v, z = self.vectors.pop(u, None), self.vectors.pop(w, None)
             self.scalars.append(pair(x, y, v, z, self.loops, (self.sizes[u], self.sizes[w])))
             return True
@@ -164,7 +169,9 @@ class IndexGraph:
             self.inner.remove(u)
             self._remove(*edges)
             middle = [diag(self.vectors.pop(u))] if u in self.vectors else []
-            self.add((a, b), product(transpose(edges[0].seen_from(u)), *middle, edges[1].seen_from(u)))
+            self.add(
+                (a, b), product(transpose(edges[0].seen_from(u)), *middle, edges[1].seen_from(u)), given=False
+            )
             return True
         return False
 
@@ -197,17 +204,15 @@ class IndexGraph:
         return product(left_vector, transpose(right_vector))
 
 
-def total(v: Node | None, n: Size) -> Node:
-    """Return the sum of the entries of a vector; without one, the size."""
-    if v is None:
-        return number(n)
+def total(v: Node) -> Node:
+    """Return the sum of the entries of a vector."""
     if v.op == "diagonal":
         return trace(v.args[0])
     if v.op == "hadamard" and len(v.args) == 2:
         return quadratic(product(transpose(v.args[0]), v.args[1]))
     if v.op == "power" and v.data[0] == 2:
         return quadratic(product(transpose(v.args[0]), v.args[0]))
-    return quadratic(product(transpose(ones(n)), v))
+    return quadratic(product(transpose(ones(v.shape[0])), v))
 
 
 def pair(x: Node, y: Node, v: Node | None, z: Node | None, loops: bool, sizes: tuple[Size, Size]) -> Node:

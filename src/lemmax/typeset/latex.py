@@ -141,9 +141,8 @@ def read(
 
 def _subscripts(reader: Reader, t: Tensor) -> frozenset[int]:
     """Return the axes of the whole that are subscripts: leading ones, and those that its terms open."""
-    if isinstance(t, Derivative):  # rows and columns of both tensors are kept
-        leads = ((0, t.of.ndim), (t.of.ndim, t.wrt.ndim))
-        return frozenset(start + p for start, ndim in leads for p in range(ndim - 2))
+    if isinstance(t, Derivative):  # of a scalar: families of the variable; else by the two names alone
+        return frozenset(range(t.wrt.ndim - 2)) if t.of.ndim == 0 else frozenset()
     return reader.family_axes(t) | frozenset(range(t.ndim - 2))
 
 

@@ -205,5 +205,7 @@ def _latex_expression(expr: sp.Expr) -> str:
     text = str(sp.latex(ordered[0], symbol_names=names))
     for part in ordered[1:]:
         negative = part.could_extract_minus_sign()
-        text += (" - " if negative else " + ") + str(sp.latex(-part if negative else part, symbol_names=names))
+        text += (" - " if negative else " + ") + str(
+            sp.latex(-part if negative else part, symbol_names=names)
+        )
     return text

@@ -87,8 +87,12 @@ class Node:
 
 def make(op: str, args: tuple[Node, ...], data: tuple[Any, ...], shape: tuple[Size, Size]) -> Node:
     """Return a node; use the constructors in ``algebra`` where there is one."""
-    if op == "linear":  # a sum is the same in any order, which is kept for reading only
+    if op == "linear":  # sums and scalar factors are the same in any order, which is kept for reading only
         inside = ",".join(sorted(f"{text_of(c)}*{a.key}" for c, a in zip(data, args, strict=True)))
+    elif op == "scale" and shape == (ONE, ONE):
+        inside = ",".join(sorted(a.key for a in args))
+    elif op == "scale":
+        inside = ",".join([*sorted(a.key for a in args[:-1]), args[-1].key])
     else:
         inside = ",".join(a.key for a in args)
     # the sizes of constants are part of what they are; of all others they follow from the operands

@@ -248,7 +248,7 @@ def _argmask(x: Node, instance: Instance) -> Array:
 
 
 def _hull(x: Node, instance: Instance) -> Array:
-    """Least squares over convex weights, their sums held at 1 by a large weight (error about its -2nd power)."""
+    """Least squares over convex weights, their sums held at 1 by a large weight."""
     from scipy.optimize import nnls
 
     point = evaluate_node(x.args[0], instance)[:, 0]

@@ -80,12 +80,16 @@ def compile_pdf(tex: str, out: Path | str) -> LatexLog:
             log = _run(engine, source)
             if log.errors:
                 shown = "; ".join(log.errors[:3])
-                raise LatexError(f"{engine} reports {len(log.errors)} errors: {shown}. The document is not written.")
+                raise LatexError(
+                    f"{engine} reports {len(log.errors)} errors: {shown}. The document is not written."
+                )
             if not log.rerun:
                 break
         made = source.with_suffix(".pdf")
         if not made.exists():
-            raise LatexError(f"{engine} ended without an error and without a PDF; run it by hand on the .tex file.")
+            raise LatexError(
+                f"{engine} ended without an error and without a PDF; run it by hand on the .tex file."
+            )
         _replace(target, made.read_bytes())
     return log
 

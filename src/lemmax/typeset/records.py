@@ -22,7 +22,7 @@ class Math:
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """A reference to a labelled equation, statement or section (``\\cref``); several are joined."""
+    r"""A reference to a labelled equation, statement or section (``\\cref``); several are joined."""
 
     labels: tuple[str, ...]
 
@@ -140,7 +140,7 @@ class Document:
 
 
 def chain(left: str, *steps: tuple[str, str], label: str | None = None) -> Equation:
-    """Return an equation from relations and right sides: ``chain("f", ("=", "x"), (r"\\le", "y"))``."""
+    """Return an equation from relations and right sides: ``chain("f", ("=", "x"), ("<", "y"))``."""
     return Equation(left, tuple(f"{relation} {side}" for relation, side in steps), label)
 
 

@@ -113,7 +113,8 @@ def tex_argmask(x: Node, scope: Scope) -> Rendered:
     inner = replace(scope, at=letters)
     below = ",".join(inner.at[i] for i, _ in over)
     here = ",".join(scope.position(e) for e in at)
-    body = rf"{here if len(at) == 1 else f'({here})'} = \arg\{which}_{{{below}}} {latex_node(x.args[0], inner, BIG)}"
+    here = here if len(at) == 1 else f"({here})"
+    body = rf"{here} = \arg\{which}_{{{below}}} {latex_node(x.args[0], inner, BIG)}"
     return rf"\mathbf{{1}}{parenthesised(body, '[', ']')}", POWER
 
 

@@ -79,8 +79,12 @@ def products_of(term: Term, symbols: Symbols, keep: Callable[[Tensor], bool]) ->
         coefficient, factors = split_factors(current.expr)
         opened = _open_one(current, coefficient, factors, symbols, keep)
         if opened is None:
+            present = current.expr.free_symbols
+            # a sum over an index that does not occur is a factor: its size
+            absent = sp.Mul(*[s for i, s in current.bound if i not in present])
             copies = tuple(f for factor in factors for f in _copies(factor))
-            done.append(Product(coefficient, copies, tuple(i for i, _ in current.bound)))
+            bound = tuple(i for i, _ in current.bound if i in present)
+            done.append(Product(coefficient * absent, copies, bound))
         else:
             todo.append(opened)
     return done

@@ -1,0 +1,145 @@
+"""Functions along all axes, of inputs and of expressions, whole, sliced and inside products."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import pytest
+import sympy as sp
+
+import lemmax as lx
+from lemmax.expr.tensor import Tensor
+from lemmax.typeset.functions import TABLE
+from tests.typeset.values import check_printed
+
+N, H, n, m, k = lx.sizes("N H n m k")
+BASES = (lx.tensor("x", n), lx.tensor("A", n, m), lx.tensor("Y", N, n, m), lx.tensor("X", N, H, n, m))
+ALONG = ("softmax", "softmax_pullback", "concat", "stack", "place", "slice")
+REDUCTIONS = ("max", "min", "prod", "logsumexp")
+OF_MATRICES = ("rank", "sigma", "sigma_min", "spectral_norm", "nuclear_norm")
+OF_SQUARES = ("inv", "det", "logdet", "lambda_min", "lambda_max", "cond")
+
+
+def operands(t: Tensor) -> Iterator[Tensor]:
+    """Yield an input, a sum, and an expression with a product inside."""
+    yield t
+    if t.ndim < 3:
+        yield t * t + t
+    if t.ndim >= 2:
+        W, B = lx.tensor("W", t.shape[-1], k), lx.tensor("B", t.shape[-2], k)
+        yield lx.exp(t @ W / 2) - B
+
+
+def uses(t: Tensor) -> Iterator[Tensor]:
+    """Yield the tensor whole, inside products, and its rows, columns and entries."""
+    yield t
+    if t.ndim >= 1:
+        yield (t * lx.tensor("v", t.shape[-1])).sum(axis=-1)
+        yield t[(0,) * t.ndim]
+    if t.ndim >= 2:
+        yield t[..., 0, :]
+        yield t[..., :, 0]
+    if t.ndim == 2:
+        yield lx.einsum("ij,i->j", t, lx.tensor("u", t.shape[0]))
+    if t.ndim == 3:
+        yield lx.einsum("abc,a->bc", t, lx.tensor("w", t.shape[0]))
+
+
+def along(function: str, t: Tensor, axis: int) -> Tensor:
+    """Apply a function along an axis."""
+    if function == "softmax":
+        return lx.softmax(t, axis=axis)
+    if function == "softmax_pullback":
+        S, G = lx.softmax(t, axis=axis).named("S"), lx.tensor("G", *t.shape)
+        return lx.Apply("softmax_pullback", (S, 2 * G), t.shape, {"axis": axis})
+    if function == "concat":
+        return lx.concat([t, 2 * t], axis=axis)
+    if function == "stack":
+        return lx.stack([t, 2 * t], axis=axis)
+    starts = tuple(sp.Integer(p == axis) for p in range(t.ndim))
+    if function == "place":
+        shape = tuple(s + 3 if p == axis else s for p, s in enumerate(t.shape))
+        return lx.Apply("place", (t,), shape, {"starts": starts})
+    return t[tuple(slice(1, None) if p == axis else slice(None) for p in range(t.ndim))]  # type: ignore[no-any-return]
+
+
+def check_all(t: Tensor) -> None:
+    for use in uses(t):
+        for by_entries in (False, True):
+            check_printed(use, by_entries=by_entries)
+
+
+@pytest.mark.parametrize("ndim", [1, 2, 3, 4])
+@pytest.mark.parametrize("function", ALONG)
+def test_along_an_axis(function: str, ndim: int) -> None:
+    if function == "stack" and ndim == 4:
+        return  # five axes are one family more of the same
+    for t in operands(BASES[ndim - 1]):
+        for axis in range(ndim):
+            check_all(along(function, t, axis))
+
+
+@pytest.mark.parametrize("ndim", [1, 2, 3])
+@pytest.mark.parametrize("function", ["max", "prod", "logsumexp", "argmax_mask"])
+def test_over_axes(function: str, ndim: int) -> None:
+    for t in operands(BASES[ndim - 1]):
+        for count in range(1, ndim + 1):
+            for axes in itertools.combinations(range(ndim), count):
+                if function in REDUCTIONS:
+                    check_all(getattr(lx, function)(t, axis=axes))
+                    check_printed(getattr(lx, function)(t, axis=axes, keepdims=True))
+                else:
+                    check_all(lx.Apply(function, (t,), t.shape, {"axes": axes}))
+
+
+@pytest.mark.parametrize("function", ["min", "argmin_mask"])
+def test_of_minima(function: str) -> None:
+    A = BASES[1]
+    if function == "min":
+        check_all(lx.min(A, axis=0))
+    else:
+        check_all(lx.Apply(function, (A,), A.shape, {"axes": (0,)}))
+
+
+@pytest.mark.parametrize("ndim", [2, 3])
+@pytest.mark.parametrize("function", [*OF_MATRICES, *OF_SQUARES])
+def test_of_matrices(function: str, ndim: int) -> None:
+    for t in operands(BASES[ndim - 1]):
+        if function in OF_SQUARES:
+            t = lx.matmul(t, t.mT) + 3 * lx.eye(t.shape[-2])
+        check_all(lx.sigma(t, 2) if function == "sigma" else getattr(lx, function)(t))
+
+
+GROUPS = {
+    2: [((0, 1),)],
+    3: [((0, 1), (2,)), ((0,), (1, 2)), ((0, 1, 2),)],
+    4: [((0, 1), (2, 3)), ((0, 1, 2), (3,)), ((0,), (1, 2), (3,)), ((0, 1, 2, 3),)],
+}
+
+
+@pytest.mark.parametrize("ndim", [2, 3, 4])
+def test_merge_and_split(ndim: int) -> None:
+    for t in operands(BASES[ndim - 1]):
+        for groups in GROUPS[ndim]:
+            merged = lx.merge(t, *groups)
+            check_all(merged)
+            check_all(lx.split(lx.tensor("C", *merged.shape), groups, t.shape))
+
+
+def test_hull_distance() -> None:
+    P = lx.tensor("P", N, n, H, n, m)
+    for by_entries in (False, True):
+        check_printed(lx.hull_distance(lx.exp(P), 2 * BASES[2]), rtol=1e-7, by_entries=by_entries)
+
+
+def test_every_function_of_the_table_is_tried() -> None:
+    tried = {*ALONG, *REDUCTIONS, *OF_MATRICES, *OF_SQUARES, "argmax_mask", "argmin_mask"}
+    tried |= {"merge", "split", "hull_distance"}
+    assert set(TABLE) == tried - {"stack"}
+
+
+def test_functions_that_the_interpreter_knows_can_be_typeset() -> None:
+    from lemmax.interpret.applications import APPLICATIONS
+
+    assert set(APPLICATIONS) <= set(TABLE)

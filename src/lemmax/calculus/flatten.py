@@ -29,6 +29,7 @@ _MOST_FACTORS = 12  # products of more factors are kept apart: repeated squaring
 _MOST_TERMS = (
     12  # longer sums are kept apart: x + f(x), repeated, would have a summand for every layer in every layer
 )
+_LARGEST_BRANCHES = 60  # operations in a case distinction up to which functions are inlined into its branches
 
 
 def flatten(roots: Sequence[Tensor], keep: Collection[Tensor] = ()) -> list[Tensor]:
@@ -153,8 +154,16 @@ def _replace(term: Term, factor: sp.Expr, inner: list[Term], exponent: sp.Expr) 
 
 
 def _inline_inside(factor: sp.Expr, flat: dict[str, Tensor], kept: set[str]) -> sp.Expr | None:
-    """Inline, inside functions, what is a monomial without sums: transposes, broadcasts, scalings."""
+    """Inline, inside functions, what is a monomial without sums: transposes, broadcasts, scalings.
+
+    Inside the branches of a case distinction functions are inlined too, while that stays short: a
+    branch that is not chosen must have no influence, and a derivative of its own could be undefined there.
+    """
     swap: dict[sp.Basic, sp.Basic] = {}
+    branches = {
+        e for p in factor.atoms(sp.Piecewise) for b in p.args for e in b.expr.atoms(sp.Indexed, sp.Symbol)
+    }
+    room = _LARGEST_BRANCHES - sp.count_ops(factor) if branches else 0
     entries = [e for e in factor.atoms(sp.Indexed, sp.Symbol) if entry_tensor(e) is not None]
     for entry in sorted(entries, key=str):
         t = entry_tensor(entry)
@@ -162,10 +171,13 @@ def _inline_inside(factor: sp.Expr, flat: dict[str, Tensor], kept: set[str]) -> 
             continue
         t = flat.get(t.digest, t)
         assert isinstance(t, Lambda)
-        if len(t.terms) != 1 or t.terms[0].bound:
+        if not t.terms or any(term.bound for term in t.terms):
             continue
         if isinstance(entry, sp.Symbol) and t.ndim:
             continue  # the label inside an Indexed
-        if is_monomial(t.terms[0].expr):
-            swap[entry] = open_lambda(t, indices_of(entry))[0].expr
+        whole = sp.Add(*[term.expr for term in open_lambda(t, indices_of(entry))])
+        size = sp.count_ops(whole) if entry in branches else 0
+        if (len(t.terms) == 1 and is_monomial(t.terms[0].expr)) or (entry in branches and size <= room):
+            swap[entry] = whole
+            room -= size
     return factor.xreplace(swap) if swap else None

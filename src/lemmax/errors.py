@@ -49,3 +49,7 @@ class DataError(LemmaxError, ValueError):
 
 class ToolMissing(LemmaxError, RuntimeError):
     """An external program (a LaTeX engine, say) is needed and not installed."""
+
+
+class ParseError(InvalidArgument):
+    """A formula could not be read; the message shows the place, and the readings if there are several."""

@@ -1,0 +1,232 @@
+r"""Arithmetic of forms: sums, matrix products, entrywise and Kronecker products, transposes, powers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import sympy as sp
+
+from lemmax.expr.linalg import inv
+from lemmax.parse.context import Context
+from lemmax.parse.failure import Failure, Span
+from lemmax.parse.forms import (
+    ONE,
+    Form,
+    applied,
+    demand_scalar,
+    demand_square,
+    described,
+    is_column,
+    is_row,
+    is_scalar,
+    misfit,
+    paired,
+    same_shape,
+    scalar,
+    total,
+)
+
+_MOST_BITS = 20_000  # of a power of numbers
+_HIGHEST_POWER = 64  # of a matrix
+
+
+def spanning(forms: Sequence[Form]) -> Span:
+    """Return the place that forms cover together."""
+    return min(f.span[0] for f in forms), max(f.span[1] for f in forms)
+
+
+def transpose(a: Form, span: Span) -> Form:
+    """Return the transpose."""
+    return Form(span, a.columns, a.rows, lambda row, column: a.entry(column, row), a.is_zero)
+
+
+def add(ctx: Context, signs: Sequence[int], forms: Sequence[Form], span: Span) -> Form:
+    """Return a sum; the number 0 fits every shape."""
+    kept = [(s, f) for s, f in zip(signs, forms, strict=True) if not f.is_zero]
+    if not kept:
+        return forms[0].at(span)
+    first = kept[0][1]
+    for _, form in kept[1:]:
+        if is_scalar(ctx, first) != is_scalar(ctx, form):
+            number, matrix = (first, form) if is_scalar(ctx, first) else (form, first)
+            text = ctx.text(number.span)
+            raise Failure(
+                spanning([first, form]),
+                f"a sum of the scalar {text} and {described(ctx, matrix)}: say what is added to each entry.",
+                [rf"{text} I", rf"{text} \mathbf{{1}} \mathbf{{1}}^\top", rf"{text} \mathbf{{1}}"],
+                is_shape=True,
+            )
+        same_shape(ctx, first, form, "sum")
+    return Form(
+        span,
+        first.rows,
+        first.columns,
+        lambda row, column: sp.Add(*[s * f.entry(row, column) for s, f in kept]),
+    )
+
+
+def scale(factors: Sequence[Form], form: Form, span: Span) -> Form:
+    """Return scalars times a form."""
+    zero = sp.S.Zero
+    return Form(
+        span,
+        form.rows,
+        form.columns,
+        lambda row, column: sp.Mul(*[f.entry(zero, zero) for f in factors], form.entry(row, column)),
+        is_zero=any(f.is_zero for f in factors) or form.is_zero,
+    )
+
+
+# -- matrix products -----------------------------------------------------------------------------
+def multiply(ctx: Context, factors: Sequence[Form], span: Span) -> Form:
+    r"""Return the product of factors side by side.
+
+    Factors are joined where columns meet rows, as brackets match: there is one way at most, and
+    a part that becomes a scalar, such as the second half of ``A x^\top y``, scales the others.
+    """
+    scalars: list[Form] = []
+    stack: list[Form] = []
+    for factor in factors:
+        if is_scalar(ctx, factor):
+            scalars.append(factor)
+            continue
+        stack.append(factor)
+        while len(stack) > 1:
+            left, right = stack[-2:]
+            open_left, open_right = not ctx.is_trivial(left.columns), not ctx.is_trivial(right.rows)
+            if open_left and not open_right:
+                break  # a row after a matrix: what follows may close it
+            if open_right and not open_left:
+                raise misfit(ctx, "product", left, right, hint=_product_hint(ctx, left, right))
+            if open_left:
+                ctx.fit(
+                    left.columns,
+                    right.rows,
+                    misfit(ctx, "product", left, right, hint=_transposing(ctx, left, right)),
+                )
+            stack[-2:] = [_joined(ctx, left, right)]
+            if is_scalar(ctx, stack[-1]):
+                scalars.append(stack.pop())
+    if len(stack) > 1:
+        raise misfit(ctx, "product", *stack[-2:], hint=_product_hint(ctx, *stack[-2:]))
+    body = stack[0] if stack else scalar(sp.S.One, span)
+    return scale(scalars, body, span)
+
+
+def _joined(ctx: Context, left: Form, right: Form) -> Form:
+    def entry(row: sp.Expr, column: sp.Expr) -> sp.Expr:
+        return total(ctx, lambda k: left.entry(row, k) * right.entry(k, column), left.columns)
+
+    return Form(spanning([left, right]), left.rows, right.columns, entry)
+
+
+def _product_hint(ctx: Context, left: Form, right: Form) -> str:
+    a, b = ctx.text(left.span), ctx.text(right.span)
+    if is_column(ctx, left) and is_column(ctx, right):
+        return rf"Two columns have no matrix product: is {a}^\top {b}, {a} {b}^\top or {a} \odot {b} meant?"
+    if is_row(ctx, left) and is_row(ctx, right):
+        return r"Two rows have no matrix product: is a transpose missing?"
+    return "The columns of the left factor must be as many as the rows of the right one."
+
+
+def _transposing(ctx: Context, left: Form, right: Form) -> str:
+    """Return a hint at the transpose that would make the sizes fit."""
+    a, b = ctx.text(left.span), ctx.text(right.span)
+    if ctx.shown(left.rows) == ctx.shown(right.rows):
+        return rf"With a transpose, {a}^\top {b}, they would."
+    if ctx.shown(left.columns) == ctx.shown(right.columns):
+        return rf"With a transpose, {a} {b}^\top, they would."
+    return ""
+
+
+# -- entrywise -----------------------------------------------------------------------------------
+def entrywise(
+    ctx: Context, body: Callable[..., sp.Expr], forms: Sequence[Form], span: Span, what: str
+) -> Form:
+    """Return a function of the entries of forms of one shape; scalars go with every entry."""
+    shaped = [f for f in forms if not is_scalar(ctx, f)]
+    for other in shaped[1:]:
+        hint = ""
+        if ctx.is_trivial(shaped[0].columns) != ctx.is_trivial(other.columns) or ctx.is_trivial(
+            shaped[0].rows
+        ) != ctx.is_trivial(other.rows):
+            hint = r"Rows or columns are scaled by \operatorname{Diag}(v) A or A \operatorname{Diag}(v)."
+        same_shape(ctx, shaped[0], other, what, hint=hint)
+    rows, columns = (shaped[0].rows, shaped[0].columns) if shaped else (ONE, ONE)
+
+    def entry(row: sp.Expr, column: sp.Expr) -> sp.Expr:
+        zero = sp.S.Zero
+        return body(*[f.entry(zero, zero) if is_scalar(ctx, f) else f.entry(row, column) for f in forms])
+
+    return Form(span, rows, columns, entry)
+
+
+def kron(ctx: Context, a: Form, b: Form, span: Span) -> Form:
+    """Return the Kronecker product."""
+    if is_scalar(ctx, a) or is_scalar(ctx, b):
+        return multiply(ctx, [a, b], span)
+
+    def body(rows: Sequence[sp.Expr], columns: Sequence[sp.Expr]) -> sp.Expr:
+        return a.entry(rows[0], columns[0]) * b.entry(rows[1], columns[1])
+
+    return paired(ctx, (a.rows, b.rows), (a.columns, b.columns), body, span)
+
+
+# -- powers --------------------------------------------------------------------------------------
+def scalar_power(base: Form, exponent: Form, span: Span) -> Form:
+    """Return a power of scalars.
+
+    Raises:
+        Failure: a number too large to be written out.
+    """
+    zero = sp.S.Zero
+
+    def entry(row: sp.Expr, column: sp.Expr) -> sp.Expr:
+        return number_power(base.entry(zero, zero), exponent.entry(zero, zero), span)
+
+    return Form(span, ONE, ONE, entry)
+
+
+def number_power(base: sp.Expr, exponent: sp.Expr, span: Span) -> sp.Expr:
+    """Return ``base ** exponent``, refusing numbers with too many digits."""
+    if base.is_Rational and exponent.is_Rational:
+        bits = max(abs(base.p).bit_length(), base.q.bit_length()) * abs(exponent)
+        if bits > _MOST_BITS:
+            raise Failure(span, "a number with too many digits.")
+        if base == 0 and exponent <= 0:
+            raise Failure(span, "a division by zero.")
+    return base**exponent
+
+
+def matrix_power(ctx: Context, base: Form, exponent: int, span: Span) -> Form:
+    """Return the power of a square matrix, of its inverse if the exponent is negative."""
+    demand_square(ctx, base, f"the power {exponent}")
+    if exponent < 0:
+        return matrix_power(ctx, inverse(ctx, base, span), -exponent, span)
+    if exponent == 0 or exponent > _HIGHEST_POWER:
+        raise Failure(span, f"the matrix power {exponent}: expected an exponent from 1 to {_HIGHEST_POWER}.")
+    if exponent == 1:
+        return base.at(span)
+    # a tensor of its own, so that the entries of the base are not written out again and again
+    kept = applied(ctx, base, lambda x: x.tensor, base.rows, base.columns, base.span)
+    half = matrix_power(ctx, kept, exponent // 2, span)
+    square = multiply(ctx, [half, half], span)
+    return multiply(ctx, [square, kept], span) if exponent % 2 else square
+
+
+def inverse(ctx: Context, a: Form, span: Span) -> Form:
+    """Return the inverse of a square matrix, the reciprocal of a scalar."""
+    if is_scalar(ctx, a):
+        return scalar_power(a, scalar(sp.S.NegativeOne, span), span)
+    size = demand_square(ctx, a, "an inverse")
+    return applied(ctx, a, lambda x: inv(x.tensor), size, size, span)
+
+
+def divide(ctx: Context, above: Form, below: Form, span: Span) -> Form:
+    """Return a fraction with a scalar below the line."""
+    a, b = ctx.text(above.span).strip("{}"), ctx.text(below.span).strip("{}")
+    readings = (rf"{a} \oslash {b}", rf"{a} ({b})^{{-1}}", rf"({b})^{{-1}} {a}")
+    demand_scalar(ctx, below, "a denominator", readings)
+    if below.is_zero:
+        raise Failure(span, "a division by zero.")
+    return scale([scalar_power(below, scalar(sp.S.NegativeOne, span), span)], above, span)

@@ -1,0 +1,126 @@
+r"""``lx.parse_latex``: a formula as papers write it, read as a tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from lemmax.errors import InvalidArgument, LemmaxError, ParseError
+from lemmax.expr.sizes import Size, as_size
+from lemmax.expr.tensor import Tensor
+from lemmax.parse import records as r
+from lemmax.parse.context import Context
+from lemmax.parse.definitions import with_definitions
+from lemmax.parse.failure import Failure, as_error
+from lemmax.parse.meaning import mean
+from lemmax.parse.names import Given, collect
+from lemmax.parse.reader import read
+from lemmax.parse.scripts import letters_in
+from lemmax.parse.symbols import bare_tensor
+from lemmax.parse.target import Shape, expect_letters, tensor_of
+
+
+def parse_latex(
+    text: str,
+    names: Given = None,
+    /,
+    *,
+    like: Tensor | None = None,
+    shape: Sequence[Size | int] | None = None,
+    indices: str | Sequence[str] | None = None,
+    vec: Literal["row", "column"] = "row",
+    **tensors: Tensor,
+) -> Tensor:
+    r"""Return the tensor that a formula in LaTeX stands for.
+
+    Matrix notation and index notation are read, mixed as papers mix them.  Nothing is evaluated:
+    the text is parsed, and only names that are given are known.
+
+    * Side by side is the matrix product; scalars scale.  ``\odot`` and ``\circ`` are entrywise,
+      ``\otimes`` is the Kronecker product; both bind less than a product, so ``A B \otimes C``
+      is ``(A B) \otimes C``.  Functions (``\exp``, ``\log`` ...) act on entries; ``A^2`` and
+      ``A^{-1}`` are powers of matrices, ``A^{\circ 2}`` of entries.
+    * A vector is a column.  ``x^\top y`` is a scalar, ``x y^\top`` a matrix.
+    * Subscripts go to the leading axes: ``X_i`` of a tensor (N, n, D) is the matrix of sample i.
+      ``x_k`` is row k of ``X`` as a column, if no ``x`` was given.  Indices count from 1.
+    * Indices that nothing sums are the leading axes of the result, in the order of ``indices``,
+      else in the one that fits ``like`` or ``shape``, else alphabetical.
+    * ``\sum_i``, ``\max_i`` ... reach up to the next plus or minus.
+    * ``\operatorname{vec}`` is row-major unless ``vec="column"``; ``K_{ab}`` is the commutation
+      matrix with ``K_{ab} vec(A) = vec(A^\top)`` for A of shape a x b, where K is no given name.
+
+    Args:
+        text: the formula, without an equals sign; definitions may follow after ``\text{where}``.
+        names: tensors by name (``{"W^Q": WQ}``), a model with all its tensors, a tensor with all
+            named tensors that it is made of, or a list of these.
+        like: a tensor whose shape the result must have.
+        shape: the same, by sizes.
+        indices: letters of free indices in the order of axes, such as ``"ih"``.
+        vec: order of ``\operatorname{vec}``.
+        **tensors: tensors by name in code (``WQ=WQ`` for ``W^Q``).
+
+    Raises:
+        ParseError: the formula cannot be read, is ambiguous (the readings are shown), uses unknown
+            names, or its shapes do not fit (then it is a ``ShapeError`` as well).
+        NameClash: one name is given two tensors.
+
+    Example:
+        >>> import lemmax as lx
+        >>> n, D, k = lx.sizes("n D k")
+        >>> X, W, Y = lx.tensor("X", n, D), lx.tensor("W", D, k), lx.tensor("Y", n, k)
+        >>> claim = lx.parse_latex(r"X^\top (X W - Y)", X=X, W=W, Y=Y)
+        >>> lx.equal(claim, lx.gradient(lx.sqnorm(X @ W - Y) / 2, W)).name
+        'proved'
+    """
+    if not isinstance(text, str):
+        raise InvalidArgument(
+            f"parse_latex: {text!r} of type {type(text).__name__}: expected a string of LaTeX."
+        )
+    if vec not in ("row", "column"):
+        raise InvalidArgument(f"parse_latex: vec={vec!r}: expected 'row' or 'column'.")
+    wanted = _shape(like, shape)
+    known = collect(names, tensors)
+    if like is not None:
+        known.learn_sizes(like)
+    letters = (
+        None if indices is None else [x for x in (indices if not isinstance(indices, str) else list(indices))]
+    )
+    try:
+        formula = read(text, known.words)
+        ctx = Context(
+            text,
+            known,
+            column_major=vec == "column",
+            fits_target=wanted is not None or letters is not None,
+            subscripted=frozenset(letters_in(formula.tokens)),
+        )
+        return _value(ctx, formula, wanted, letters)
+    except Failure as failure:
+        raise as_error(failure, text) from None
+    except RecursionError:
+        raise ParseError("the formula is nested too deeply; give its parts names.") from None
+
+
+def _value(ctx: Context, formula: r.Formula, shape: Shape | None, letters: list[str] | None) -> Tensor:
+    ctx = with_definitions(ctx, formula.definitions)
+    if letters is not None:
+        expect_letters(ctx, letters, shape)
+    elif (bare := bare_tensor(ctx, formula.whole)) is not None and (shape is None or bare.shape == shape):
+        return bare
+    form = mean(ctx, formula.whole)
+    try:
+        return tensor_of(ctx, form, shape, letters)
+    except Failure:
+        raise
+    except LemmaxError as error:
+        raise Failure((0, len(ctx.source)), str(error)) from error
+
+
+def _shape(like: Tensor | None, shape: Sequence[Size | int] | None) -> Shape | None:
+    if like is not None and shape is not None:
+        raise InvalidArgument("parse_latex: give like= or shape=, not both.")
+    if like is not None:
+        if not isinstance(like, Tensor):
+            raise InvalidArgument(f"parse_latex: like={like!r}: expected a tensor.")
+        return like.shape
+    return None if shape is None else tuple(as_size(s) for s in shape)

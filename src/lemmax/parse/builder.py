@@ -1,0 +1,316 @@
+r"""Rules of the grammar to records: one method per rule, called while parsing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import sympy as sp
+
+from lemmax.parse import records as r
+from lemmax.parse.failure import Failure, Span
+from lemmax.parse.tokens import span_of
+from lemmax.parse.words import RELATIONS
+
+if TYPE_CHECKING:
+    from lark import Token
+
+DEEPEST = 120
+"""A formula whose records are nested deeper is refused."""
+_MOST_DIGITS = 60
+_MOST_PARTS = 4000
+
+
+def _span(items: Sequence[Any]) -> Span:
+    placed = [item for item in items if not isinstance(item, tuple | int)]
+    ends = [item.span if isinstance(item, r.Part) else span_of(item) for item in placed]
+    return min(s for s, _ in ends), max(e for _, e in ends)
+
+
+def _parts(items: Sequence[Any]) -> tuple[r.Part, ...]:
+    return tuple(item for item in items if isinstance(item, r.Part))
+
+
+def _place(items: Sequence[Any], inside: Sequence[r.Part] | None = None) -> tuple[Span, int]:
+    """Return span and depth of a record made of items."""
+    inside = _parts(items) if inside is None else inside
+    span, depth = _span(items), 1 + max((p.depth for p in inside), default=0)
+    if depth > DEEPEST:
+        raise Failure(span, f"the formula is nested deeper than {DEEPEST}; give inner parts names.")
+    if len(inside) > _MOST_PARTS:
+        raise Failure(span, f"more than {_MOST_PARTS} parts in one place; give parts names.")
+    return span, depth
+
+
+def _number(token: Token) -> r.Number:
+    if len(token) > _MOST_DIGITS:
+        raise Failure(span_of(token), f"a number of more than {_MOST_DIGITS} digits.")
+    text = str(token)
+    return r.Number(span_of(token), 1, sp.Rational(f"0{text}" if text.startswith(".") else text), text)
+
+
+def _fenced(kind: str) -> Callable[[Builder, list[Any]], r.Part]:
+    def method(self: Builder, items: list[Any]) -> r.Part:
+        return r.Fence(*_place(items), kind, _parts(items))
+
+    return method
+
+
+def _constant(kind: str) -> Callable[[Builder, list[Any]], r.Part]:
+    def method(self: Builder, items: list[Any]) -> r.Part:
+        return r.Constant(_span(items), 1, kind)
+
+    return method
+
+
+class Builder:
+    """Callbacks of the parser, by the names of rules and aliases."""
+
+    # -- leaves --------------------------------------------------------------------------------
+    def number(self, items: list[Any]) -> r.Part:
+        return _number(items[0])
+
+    def name(self, items: list[Any]) -> r.Part:
+        return r.Symbol(span_of(items[0]), 1, str(items[0]))
+
+    ones = _constant("ones")
+    infinity = _constant("infinity")
+    dots = _constant("dots")
+
+    def argument(self, items: list[Any]) -> r.Part:
+        if len(items) == 3:
+            return r.Group(*_place(items), "LCURLY", _parts(items))
+        (token,) = items
+        if token.type == "NUMBER":
+            if len(token) > 1:
+                raise Failure(
+                    span_of(token),
+                    f"LaTeX takes one digit of {str(token)!r} only; put the argument in braces.",
+                )
+            return _number(token)
+        if token.type == "ONES":
+            return r.Constant(span_of(token), 1, "ones")
+        return r.Symbol(span_of(token), 1, str(token))
+
+    # -- sums and products ---------------------------------------------------------------------
+    def sum(self, items: list[Any]) -> r.Part:
+        signs: list[int] = []
+        parts: list[r.Part] = []
+        sign = 1
+        for item in items:
+            if isinstance(item, int):
+                sign = item
+            elif isinstance(item, tuple):
+                sign = item[0]
+            else:
+                signs.append(sign)
+                parts.append(item)
+                sign = 1
+        if len(parts) == 1 and signs == [1]:
+            return parts[0]
+        marks = [item for item in items if isinstance(item, r.Part)]
+        span, depth = _place(marks)
+        first = next((item[1] for item in items if isinstance(item, tuple)), span)
+        return r.Sum((min(first[0], span[0]), span[1]), depth, tuple(signs), tuple(parts))
+
+    def sign(self, items: list[Any]) -> tuple[int, Span]:
+        return (-1 if items[0].type == "MINUS" else 1), span_of(items[0])
+
+    def operator(self, items: list[Any]) -> Any:
+        return items[0]
+
+    between = operator
+
+    def mixed(self, items: list[Any]) -> r.Part:
+        first, operator, rest = items
+        if isinstance(rest, r.Mixed):
+            parts = (first, *rest.parts)
+            return r.Mixed(*_place(items, parts), (operator.type, *rest.operators), parts)
+        return r.Mixed(*_place(items), (operator.type,), (first, rest))
+
+    def chain(self, items: list[Any]) -> r.Part:
+        first, operator, rest = items
+        kind = {"STAR": "CDOT"}.get(operator.type, operator.type)
+        if isinstance(first, r.Chain):
+            parts = (*first.parts, rest)
+            return r.Chain(*_place(items, parts), (*first.operators, kind), parts)
+        return r.Chain(*_place(items), (kind,), (first, rest))
+
+    def product(self, items: list[Any]) -> r.Part:
+        if len(items) == 1:
+            return items[0]  # type: ignore[no-any-return]
+        parts: tuple[r.Part, ...] = ()
+        for item in items:
+            parts += item.parts if isinstance(item, r.Product) and item is items[0] else (item,)
+        return r.Product(*_place(items, parts), parts)
+
+    def big(self, items: list[Any]) -> r.Part:
+        token, *scripts, body = items
+        sub, sup, primes, sub_span, sup_span = _merged(scripts, _span(items))
+        if primes:
+            raise Failure(_span(items), f"a prime after {str(token)!r} has no meaning.")
+        return r.Big(*_place(items), str(token), sub, sup, sub_span, sup_span, body)
+
+    def big_minus(self, items: list[Any]) -> r.Part:
+        *before, minus, body = items
+        span, depth = _place([minus, body])
+        return self.big([*before, r.Sum(span, depth, (-1,), (body,))])
+
+    # -- scripts -------------------------------------------------------------------------------
+    def script(self, items: list[Any]) -> Any:
+        return items[0]
+
+    def scripted(self, items: list[Any]) -> r.Part:
+        base, script = items
+        old = base if isinstance(base, r.Scripted) else None
+        inner = old.base if old else base
+        sub, sup, primes, sub_span, sup_span = _merged([script], _span(items))
+        if old is not None:
+            doubled = (old.sub and sub) or (old.sup and sup)
+            if doubled or (primes and old.sup) or (sup and old.primes):
+                raise Failure(
+                    span_of(script),
+                    "a second script of the same kind, which LaTeX refuses as well: put what it applies to in brackets.",
+                )
+            sub, sub_span = (sub, sub_span) if sub else (old.sub, old.sub_span)
+            sup, sup_span = (sup, sup_span) if sup else (old.sup, old.sup_span)
+            primes += old.primes
+        return r.Scripted(*_place(items, [inner]), inner, sub, sup, primes, sub_span, sup_span)
+
+    # -- functions and brackets ----------------------------------------------------------------
+    def head(self, items: list[Any]) -> Any:
+        token, *scripts = items
+        if not scripts:
+            return token, None
+        sub, sup, primes, sub_span, sup_span = _merged(scripts, _span(items))
+        symbol = r.Symbol(span_of(token), 1, str(token))
+        return token, r.Scripted(_span(items), 2, symbol, sub, sup, primes, sub_span, sup_span)
+
+    def call(self, items: list[Any]) -> r.Part:
+        (token, head), group = items
+        arguments = group.parts
+        return r.Call(*_place([token, group], arguments), str(token), _spelled(token), arguments, True, head)
+
+    def bare_call(self, items: list[Any]) -> r.Part:
+        (token, head), argument = items
+        return r.Call(*_place([token, argument]), str(token), _spelled(token), (argument,), False, head)
+
+    def group(self, items: list[Any]) -> r.Part:
+        left, inside, _ = items
+        return r.Group(*_place(items, inside), left.type, tuple(inside))
+
+    def relations(self, items: list[Any]) -> tuple[r.Part, ...]:
+        return _parts(items)
+
+    def relation(self, items: list[Any]) -> r.Part:
+        if len(items) == 1:
+            return items[0]  # type: ignore[no-any-return]
+        operators = tuple(
+            "in" if t.type == "IN" else RELATIONS[str(t)] for t in items if not isinstance(t, r.Part)
+        )
+        return r.Relation(*_place(items), operators, _parts(items))
+
+    def accent(self, items: list[Any]) -> r.Part:
+        token, inside = items
+        if isinstance(inside, r.Group):
+            (inside,) = inside.parts
+        return r.Accented(*_place(items), str(token), inside)
+
+    def fraction(self, items: list[Any]) -> r.Part:
+        above, below = _parts(items)
+        return r.Fraction(*_place(items), above, below)
+
+    def root(self, items: list[Any]) -> r.Part:
+        *degree, inside = _parts(items)
+        return r.Root(*_place(items), degree[0] if degree else None, inside)
+
+    absolute = _fenced("absolute")
+    norm = _fenced("norm")
+    inner = _fenced("inner")
+    floor = _fenced("floor")
+
+    def row(self, items: list[Any]) -> tuple[r.Part, ...]:
+        return _parts(items)
+
+    def matrix(self, items: list[Any]) -> r.Part:
+        rows = tuple(item for item in items if isinstance(item, tuple))
+        ends = [item for item in items if not isinstance(item, tuple)]
+        return r.Matrix(*_place(ends, [part for row in rows for part in row]), rows)
+
+    def both(self, items: list[Any]) -> tuple[r.Part, ...]:
+        return _parts(items)
+
+    def condition(self, items: list[Any]) -> tuple[tuple[r.Part, ...], ...]:
+        return tuple(item for item in items if isinstance(item, tuple))
+
+    def case(self, items: list[Any]) -> r.Part:
+        value, condition = items[0], items[-1]
+        if len(items) == 1:
+            return r.Case(*_place(items), value, ())
+        inside = [value, *(part for both in condition for part in both)]
+        return r.Case(*_place(inside), value, condition)
+
+    def cases(self, items: list[Any]) -> r.Part:
+        return r.Cases(*_place(items), _parts(items))  # type: ignore[arg-type]
+
+    # -- scripts, parsed on their own ----------------------------------------------------------
+    def transposed(self, items: list[Any]) -> r.Part:
+        return r.Exponent(_span(items), 1, "transposed", None)
+
+    def inverse_transposed(self, items: list[Any]) -> r.Part:
+        return r.Exponent(_span(items), 1, "inverse_transposed", None)
+
+    def entrywise(self, items: list[Any]) -> r.Part:
+        return r.Exponent(*_place(items), "entrywise", items[-1])
+
+    def power(self, items: list[Any]) -> r.Part:
+        return r.Exponent(*_place(items), "power", items[-1])
+
+    def all(self, items: list[Any]) -> r.Part:
+        return r.Place(_span(items), 1, "all", None, None)
+
+    def at(self, items: list[Any]) -> r.Part:
+        return r.Place(*_place(items), "at", items[0], None)
+
+    def range(self, items: list[Any]) -> r.Part:
+        low, high = _parts(items)
+        return r.Place(*_place(items), "range", low, high)
+
+    def subscripts(self, items: list[Any]) -> r.Part:
+        return r.Places(*_place(items), _parts(items))  # type: ignore[arg-type]
+
+    # -- formulas ------------------------------------------------------------------------------
+    def definition(self, items: list[Any]) -> r.Part:
+        left, right = _parts(items)
+        return r.Definition(*_place(items), left, right)
+
+    def whole(self, items: list[Any]) -> r.Part:
+        return r.Formula(*_place(items), items[0], ())
+
+    def with_definitions(self, items: list[Any]) -> r.Part:
+        whole, *definitions = _parts(items)
+        return r.Formula(*_place(items), whole, tuple(definitions))  # type: ignore[arg-type]
+
+
+def _spelled(token: Token) -> str:
+    """Return the word if a function was written as plain letters."""
+    start, end = span_of(token)
+    return str(token) if end - start == len(token) and re.fullmatch(r"[A-Za-z]+", token) else ""
+
+
+def _merged(scripts: Sequence[Token], span: Span) -> tuple[r.Script, r.Script, int, Span, Span]:
+    found: dict[str, r.Script] = {}
+    spans: dict[str, Span] = {}
+    primes = 0
+    for token in scripts:
+        if token.type == "PRIME":
+            primes += len(token) if token.startswith("'") else 1
+            continue
+        if token.type in found:
+            raise Failure(span_of(token), "a second script of the same kind, which LaTeX refuses as well.")
+        found[token.type], spans[token.type] = token.value, span_of(token)  # type: ignore[assignment]
+    if primes and "SUPERSCRIPT" in found:
+        raise Failure(span, "a prime and a superscript, which LaTeX refuses as well: use brackets.")
+    sub, sup = found.get("SUBSCRIPT", ()), found.get("SUPERSCRIPT", ())
+    return sub, sup, primes, spans.get("SUBSCRIPT", span), spans.get("SUPERSCRIPT", span)

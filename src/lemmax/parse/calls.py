@@ -1,0 +1,359 @@
+r"""Functions of arguments: entry by entry, of whole matrices, along rows, over all entries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import sympy as sp
+
+from lemmax.expr import functionals, linalg, reductions
+from lemmax.expr.functions import ELEMENTWISE, step
+from lemmax.expr.nodes import Apply
+from lemmax.expr.sizes import Size
+from lemmax.expr.tensor import Tensor
+from lemmax.parse import records as r
+from lemmax.parse.algebra import entrywise
+from lemmax.parse.context import Context
+from lemmax.parse.exponents import raised
+from lemmax.parse.failure import Failure, Span
+from lemmax.parse.forms import (
+    ONE,
+    Form,
+    Whole,
+    applied,
+    demand_square,
+    described,
+    is_column,
+    is_row,
+    is_scalar,
+    paired,
+    total,
+    whole,
+)
+from lemmax.parse.integers import integer
+from lemmax.parse.meaning import mean
+from lemmax.parse.names import canonical_base
+from lemmax.parse.reader import read_places
+from lemmax.parse.scripts import joined
+
+_MOST_ARGUMENTS = 20
+
+
+def call(ctx: Context, part: r.Call) -> Form:
+    """Return a function of its arguments.
+
+    Raises:
+        Failure: the wrong number or shape of arguments, or a word that may be a product of letters.
+    """
+    if part.spelled and all(ctx.names.is_given(c) for c in part.spelled):
+        raise Failure(
+            part.span,
+            f"{ctx.text(part)}: a function, or a product of the tensors {', '.join(part.spelled)}?",
+            [rf"\operatorname{{{part.spelled}}}(...)", " ".join(part.spelled) + " (...)"],
+        )
+    rule = _RULES.get(part.function, _entrywise)
+    form = rule(ctx, part)
+    if part.head is None or (not part.head.sup and not part.head.primes):
+        return form
+    if part.function not in ELEMENTWISE or joined(part.head.sup) in ("-1", "T", r"\top"):
+        raise Failure(
+            part.span, f"{ctx.text(part)}: a superscript on the function; put it behind the brackets."
+        )
+    return raised(ctx, form, part.head.sup, part.head.sup_span, part.head.primes, part.span)
+
+
+def _arguments(ctx: Context, part: r.Call, least: int = 1, most: int = 1, sub: bool = False) -> list[Form]:
+    if not least <= len(part.arguments) <= most:
+        wanted = str(least) if least == most else f"{least} to {most}"
+        raise Failure(part.span, f"{ctx.text(part)}: expected {wanted} argument{'s' if most > 1 else ''}.")
+    if part.head is not None and part.head.sub and not sub:
+        raise Failure(part.span, f"{ctx.text(part)}: the subscript of {part.function} has no meaning.")
+    return [mean(ctx, a) for a in part.arguments]
+
+
+# -- entry by entry ------------------------------------------------------------------------------
+_BODIES: dict[str, Callable[..., sp.Expr]] = {
+    **ELEMENTWISE,
+    "step": step,
+    "floor": sp.floor,
+    "ceiling": sp.ceiling,
+}
+
+
+def _entrywise(ctx: Context, part: r.Call) -> Form:
+    if part.function == "log" and not part.closed and isinstance(part.arguments[0], r.Call):
+        inner = part.arguments[0]
+        if inner.function == "det" and inner.head is None:
+            return _functional(ctx, inner, linalg.logdet)
+    (a,) = _arguments(ctx, part)
+    return entrywise(ctx, _BODIES[part.function], [a], part.span, part.function)
+
+
+def _pow(ctx: Context, part: r.Call) -> Form:
+    a, b = _arguments(ctx, part, 2, 2)
+    return entrywise(ctx, lambda x, y: x**y, [a, b], part.span, "pow")
+
+
+def _extreme(ctx: Context, part: r.Call) -> Form:
+    forms = _arguments(ctx, part, 1, _MOST_ARGUMENTS)
+    if len(forms) == 1:
+        return of_all_entries(ctx, part.function, forms[0], part.span)
+    body = sp.Max if part.function == "max" else sp.Min
+    return entrywise(ctx, body, forms, part.span, part.function)
+
+
+# -- over all entries, along rows ----------------------------------------------------------------
+_REDUCTIONS: dict[str, Callable[..., Tensor]] = {
+    "max": reductions.max,
+    "min": reductions.min,
+    "prod": reductions.prod,
+    "logsumexp": reductions.logsumexp,
+}
+
+
+def of_all_entries(ctx: Context, function: str, a: Form, span: Span) -> Form:
+    """Return a reduction over all entries of a matrix or vector."""
+    if is_scalar(ctx, a):
+        return a.at(span)
+
+    def make(x: Whole) -> Tensor:
+        return _REDUCTIONS[function](x.tensor, axis=tuple(range(len(x.letters), x.tensor.ndim)))
+
+    return applied(ctx, a, make, ONE, ONE, span)
+
+
+def _reduction(ctx: Context, part: r.Call) -> Form:
+    (a,) = _arguments(ctx, part)
+    return of_all_entries(ctx, part.function, a, part.span)
+
+
+def _softmax(ctx: Context, part: r.Call) -> Form:
+    (a,) = _arguments(ctx, part, sub=True)
+    along = joined(part.head.sub) if part.head is not None else ""
+    if along not in ("", "row", "rows", "col", "cols", "column", "columns"):
+        raise Failure(part.span, f"{ctx.text(part)}: expected softmax, softmax_row or softmax_col.")
+    if is_scalar(ctx, a):
+        raise Failure(part.span, f"{ctx.text(part)}: the softmax of a scalar; expected a vector or a matrix.")
+    down = along.startswith("col") and not is_row(ctx, a)
+    axis = -2 if down and not is_column(ctx, a) else -1
+    return applied(ctx, a, lambda x: reductions.softmax(x.tensor, axis=axis), a.rows, a.columns, part.span)
+
+
+def _onehot(ctx: Context, part: r.Call) -> Form:
+    inside = part.arguments[0]
+    if (
+        len(part.arguments) != 1
+        or not isinstance(inside, r.Big)
+        or inside.operator not in ("argmax", "argmin")
+    ):
+        raise Failure(part.span, rf"{ctx.text(part)}: expected \operatorname{{onehot}}(\arg\max A).")
+    a = mean(ctx, inside.body)
+    jointly = part.head is not None and joined(part.head.sub) == "all"
+
+    def make(x: Whole) -> Tensor:
+        t = x.tensor
+        axes = tuple(range(len(x.letters), t.ndim)) if jointly else (t.ndim - 1,)
+        return Apply(f"{inside.operator}_mask", (t,), t.shape, {"axes": axes})
+
+    return applied(ctx, a, make, a.rows, a.columns, part.span)
+
+
+# -- of whole matrices ---------------------------------------------------------------------------
+def _functional(ctx: Context, part: r.Call, function: Callable[[Tensor], Tensor]) -> Form:
+    (a,) = _arguments(ctx, part)
+    return functional(ctx, a, function, part.span)
+
+
+def functional(ctx: Context, a: Form, function: Callable[[Tensor], Tensor], span: Span) -> Form:
+    """Return a number of a matrix, such as its rank."""
+    if function in (linalg.det, linalg.logdet):
+        demand_square(ctx, a, ctx.text(span))
+    if ctx.is_trivial(a.rows) or ctx.is_trivial(a.columns):
+        raise Failure(span, f"{ctx.text(span)}: expected a matrix, not {described(ctx, a)}.", is_shape=True)
+    return applied(ctx, a, lambda x: function(x.tensor), ONE, ONE, span)
+
+
+def _of_matrix(function: Callable[[Tensor], Tensor]) -> Callable[[Context, r.Call], Form]:
+    return lambda ctx, part: _functional(ctx, part, function)
+
+
+def _trace(ctx: Context, part: r.Call) -> Form:
+    (a,) = _arguments(ctx, part)
+    size = demand_square(ctx, a, "a trace")
+    return Form(part.span, ONE, ONE, lambda row, column: total(ctx, lambda k: a.entry(k, k), size))
+
+
+def _diag(ctx: Context, part: r.Call) -> Form:
+    """``diag`` of a vector is a matrix, of a matrix the vector of its diagonal; ``Diag`` is the former."""
+    (a,) = _arguments(ctx, part)
+    if is_scalar(ctx, a):
+        return a.at(part.span)
+    if is_column(ctx, a) or is_row(ctx, a):
+        size = a.rows if is_column(ctx, a) else a.columns
+        column_wise = is_column(ctx, a)
+
+        def entry(row: sp.Expr, column: sp.Expr) -> sp.Expr:
+            at = (row, sp.S.Zero) if column_wise else (sp.S.Zero, row)
+            return sp.KroneckerDelta(row, column) * a.entry(*at)
+
+        return Form(part.span, size, size, entry)
+    size = demand_square(ctx, a, "a diagonal")
+    if part.function == "Diag":
+        text = ctx.text(part.arguments[0])
+        raise Failure(
+            part.span,
+            f"{ctx.text(part)}: Diag of the matrix {described(ctx, a)}.",
+            [
+                rf"\operatorname{{diag}}({text}), a vector",
+                rf"\operatorname{{Diag}}(\operatorname{{diag}}({text})), a matrix",
+            ],
+        )
+    return Form(part.span, size, ONE, lambda row, column: a.entry(row, row))
+
+
+def _vec(ctx: Context, part: r.Call) -> Form:
+    (a,) = _arguments(ctx, part)
+    if is_scalar(ctx, a) or is_column(ctx, a):
+        return a.at(part.span)
+    if ctx.column_major:
+        return paired(ctx, (a.columns, a.rows), (), lambda at, _: a.entry(at[1], at[0]), part.span)
+    return paired(ctx, (a.rows, a.columns), (), lambda at, _: a.entry(*at), part.span)
+
+
+def _block_diagonal(ctx: Context, part: r.Call) -> Form:
+    from lemmax.parse.bigs import bind_places, block_diagonal
+    from lemmax.parse.blocks import diagonal_blocks
+
+    if part.head is None or not part.head.sub:
+        return diagonal_blocks(ctx, _arguments(ctx, part, 1, _MOST_ARGUMENTS), part.span)
+    head = part.head
+    inner, letters, held = bind_places(ctx, head.sub, head.sub_span, head.sup, head.sup_span, part)
+    if held is not None or len(part.arguments) != 1:
+        raise Failure(part.span, rf"{ctx.text(part)}: expected \operatorname{{blkdiag}}_k(A_k).")
+    return block_diagonal(ctx, mean(inner, part.arguments[0]), letters, part.span)
+
+
+def _distance(ctx: Context, part: r.Call) -> Form:
+    r"""``dist(y, \sum_h conv(P_h))``: from a point to a sum of convex hulls of rows."""
+    hull = part.arguments[-1]
+    is_sum = isinstance(hull, r.Big) and hull.operator == "sum" and isinstance(hull.body, r.Call)
+    if len(part.arguments) != 2 or not is_sum or hull.body.function != "conv":  # type: ignore[attr-defined]
+        raise Failure(part.span, rf"{ctx.text(part)}: expected dist(y, \sum_h conv(P_h)).")
+    from lemmax.parse.bigs import bind
+
+    assert isinstance(hull, r.Big) and isinstance(hull.body, r.Call)
+    point = mean(ctx, part.arguments[0])
+    inner, letters, held = bind(ctx, hull)
+    if held is not None or len(letters) != 1:
+        raise Failure(hull.span, f"{ctx.text(hull)}: expected one index.")
+    (points,) = _arguments(inner, hull.body)
+    symbol = letters[0].symbol
+
+    def entry(row: sp.Expr, column: sp.Expr) -> sp.Expr:
+        found = {*whole(ctx, point).letters, *whole(ctx, points).letters} - {symbol}
+        outer = tuple(sorted(found, key=str))
+        y, p = whole(ctx, point, outer).tensor, whole(ctx, points, (*outer, symbol)).tensor
+        return functionals.hull_distance(p, y).entry(*outer)
+
+    return Form(part.span, ONE, ONE, entry)
+
+
+def _convex_hull(ctx: Context, part: r.Call) -> Form:
+    raise Failure(
+        part.span, rf"{ctx.text(part)} is a set; it stands in \operatorname{{dist}}(y, \sum_h conv(P_h))."
+    )
+
+
+_RULES: dict[str, Callable[[Context, r.Call], Form]] = {
+    "pow": _pow,
+    "max": _extreme,
+    "min": _extreme,
+    "prod": _reduction,
+    "logsumexp": _reduction,
+    "softmax": _softmax,
+    "onehot": _onehot,
+    "tr": _trace,
+    "det": _of_matrix(linalg.det),
+    "logdet": _of_matrix(linalg.logdet),
+    "rank": _of_matrix(functionals.rank),
+    "cond": _of_matrix(functionals.cond),
+    "diag": _diag,
+    "Diag": _diag,
+    "vec": _vec,
+    "blkdiag": _block_diagonal,
+    "dist": _distance,
+    "conv": _convex_hull,
+}
+
+
+# -- functions written as names --------------------------------------------------------------------
+def is_callee(ctx: Context, factor: r.Part, following: r.Part) -> bool:
+    r"""Is a factor a function of the brackets after it: ``\mathbf 1[x > 0]``, ``\sigma_k(A)``?"""
+    group = following.base if isinstance(following, r.Scripted) else following
+    if not isinstance(group, r.Group) or group.left == "LCURLY":
+        return False
+    if isinstance(factor, r.Constant) and factor.kind == "ones":
+        return any(isinstance(p, r.Relation) for p in group.parts)
+    base = factor.base if isinstance(factor, r.Scripted) else factor
+    if not isinstance(base, r.Symbol) or base.text not in (r"\sigma", r"\lambda"):
+        return False
+    return not ctx.names.is_given(canonical_base(base.text)) and ctx.letter(base.text) is None
+
+
+def called(ctx: Context, factor: r.Part, following: r.Part) -> Form:
+    """Return the function that a factor is, of the brackets after it, with their scripts."""
+    scripted = following if isinstance(following, r.Scripted) else None
+    group = scripted.base if scripted is not None else following
+    assert isinstance(group, r.Group)
+    span = factor.span[0], group.span[1]
+    if isinstance(factor, r.Constant):
+        from lemmax.parse.vectors import indicator
+
+        form = indicator(ctx, group.parts, span)
+    else:
+        form = _spectrum(ctx, factor, group, span)
+    if scripted is None:
+        return form
+    if scripted.sub:
+        raise Failure(
+            scripted.span, f"{ctx.text(scripted)}: the subscript of a value in brackets has no meaning here."
+        )
+    return raised(
+        ctx, form, scripted.sup, scripted.sup_span, scripted.primes, (factor.span[0], scripted.span[1])
+    )
+
+
+def _spectrum(ctx: Context, factor: r.Part, group: r.Group, span: Span) -> Form:
+    sub = factor.sub if isinstance(factor, r.Scripted) else ()
+    which = joined(sub)
+    base = factor.base if isinstance(factor, r.Scripted) else factor
+    singular = isinstance(base, r.Symbol) and base.text == r"\sigma"
+    argument = ctx.text(group)
+    if len(group.parts) != 1 or (isinstance(factor, r.Scripted) and (factor.sup or factor.primes)):
+        raise Failure(span, f"{ctx.text(span)}: expected one argument, and no superscript before it.")
+    if not which:
+        readings = [rf"\operatorname{{sigmoid}}{argument}", rf"\sigma_{{k}}{argument}, a singular value"]
+        raise Failure(
+            span,
+            f"{ctx.text(span)} is not clear.",
+            readings if singular else [rf"\lambda_{{\max}}{argument}"],
+        )
+    names = {
+        (True, "min"): functionals.sigma_min,
+        (True, "max"): functionals.spectral_norm,
+        (False, "min"): functionals.lambda_min,
+        (False, "max"): functionals.lambda_max,
+    }
+    a = mean(ctx, group.parts[0])
+    if (singular, which) in names:
+        return functional(ctx, a, names[singular, which], span)
+    if not singular:
+        raise Failure(
+            span, rf"{ctx.text(span)}: of the eigenvalues \lambda_{{\min}} and \lambda_{{\max}} are known."
+        )
+    assert isinstance(factor, r.Scripted)
+    place = read_places(factor.sub, factor.sub_span[1]).places[0].low
+    if place is None:
+        raise Failure(span, f"{ctx.text(span)}: expected the number of a singular value.")
+    k: Size = integer(ctx, place)
+    return functional(ctx, a, lambda t: functionals.sigma(t, k), span)

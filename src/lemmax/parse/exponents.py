@@ -1,0 +1,98 @@
+r"""What a superscript says: a transpose, an inverse, a power of a matrix or of entries."""
+
+from __future__ import annotations
+
+import sympy as sp
+
+from lemmax.parse import records as r
+from lemmax.parse.algebra import (
+    entrywise,
+    inverse,
+    matrix_power,
+    number_power,
+    scalar_power,
+    transpose,
+)
+from lemmax.parse.context import Context
+from lemmax.parse.failure import Failure, Span
+from lemmax.parse.forms import Form, demand_scalar, described, is_scalar
+from lemmax.parse.integers import whole_number
+from lemmax.parse.reader import read_exponent
+
+
+def raised(ctx: Context, base: Form, tokens: r.Script, sup_span: Span, primes: int, span: Span) -> Form:
+    """Return a form with a superscript and primes.
+
+    Raises:
+        Failure: the superscript has no meaning for this form, or two.
+    """
+    form = base
+    if primes > 1:
+        raise Failure(
+            span,
+            f"{ctx.text(span)}: {primes} primes: one prime is a transpose; write higher derivatives out.",
+        )
+    if primes:
+        form = transpose(form, span)
+    if not tokens:
+        return form.at(span)
+    exponent = read_exponent(tokens, sup_span[1])
+    kind, value = exponent.kind, exponent.value
+    if kind == "power" and value is not None:
+        sign = _letter_t(value)
+        if sign:
+            return _letter_t_power(ctx, form, value, sign, sup_span, span)
+    if kind == "transposed":
+        return transpose(form, span)
+    if kind == "inverse_transposed":
+        return transpose(inverse(ctx, form, span), span)
+    assert value is not None
+    from lemmax.parse.meaning import mean
+
+    number = demand_scalar(ctx, mean(ctx, value), "an exponent")
+    zero = sp.S.Zero
+    if kind == "entrywise":
+        return entrywise(
+            ctx, lambda x: number_power(x, number.entry(zero, zero), span), [form], span, "entrywise power"
+        )
+    if is_scalar(ctx, form):
+        return scalar_power(form, number, span)
+    whole = whole_number(number.entry(zero, zero)) if not _is_open(value) else None
+    if whole is None or whole == 0:
+        base_text, text = ctx.text(base.span), ctx.text(value)
+        raise Failure(
+            span,
+            f"the power {text} of {described(ctx, form)}: expected a scalar, or a square matrix and a whole exponent.",
+            [rf"{base_text}^{{\circ {text}}}"],
+        )
+    return matrix_power(ctx, form, whole, span)
+
+
+def _is_open(part: r.Part) -> bool:
+    """Might the part hold sizes that are not known yet?  Then its value must wait."""
+    return not isinstance(part, r.Number) and not (
+        isinstance(part, r.Sum) and len(part.parts) == 1 and isinstance(part.parts[0], r.Number)
+    )
+
+
+def _letter_t(value: r.Part) -> int:
+    """Return 1 if the exponent is the letter T, -1 for -T, else 0."""
+    if isinstance(value, r.Sum) and len(value.parts) == 1:
+        return value.signs[0] * _letter_t(value.parts[0])
+    upright = isinstance(value, r.Symbol) and value.text.replace(" ", "") in ("T", r"\mathrm{T}", r"\text{T}")
+    return 1 if upright else 0
+
+
+def _letter_t_power(ctx: Context, form: Form, value: r.Part, sign: int, sup_span: Span, span: Span) -> Form:
+    named = ctx.names.by_base.get("T") or [k for k in ctx.names.sizes if k.base == "T" and not k.sub]
+    if named and is_scalar(ctx, form):
+        text = ctx.text(form.span)
+        raise Failure(
+            span,
+            f"{ctx.text(span)}: T is a name here, so this is a transpose or a power.",
+            [
+                rf"{text}^\top" if sign > 0 else rf"{text}^{{-\top}}",
+                rf"{text}^{{({'-' if sign < 0 else ''}T)}}",
+            ],
+        )
+    return transpose(form if sign > 0 else inverse(ctx, form, span), span)

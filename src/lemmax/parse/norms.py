@@ -1,0 +1,128 @@
+r"""Norms, absolute values, inner products, floors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import sympy as sp
+
+from lemmax.expr import functionals, reductions
+from lemmax.expr.tensor import Tensor
+from lemmax.parse import records as r
+from lemmax.parse.algebra import entrywise
+from lemmax.parse.context import Context
+from lemmax.parse.failure import Failure, Span
+from lemmax.parse.forms import (
+    ONE,
+    Form,
+    Whole,
+    applied,
+    demand_scalar,
+    described,
+    is_scalar,
+    same_shape,
+    total,
+)
+from lemmax.parse.meaning import mean
+from lemmax.parse.scripts import joined
+
+_FROBENIUS = frozenset(["F", "HS", "Fro", "fro", "Frob"])
+_SPECTRAL = frozenset(["2", "op", "spec", r"2\to2", r"2\rightarrow2"])
+_NUCLEAR = frozenset(["*", r"\ast", "nuc", "S_1", "tr"])
+_MAXIMUM = frozenset([r"\infty", "max"])
+
+
+def fenced(ctx: Context, part: r.Fence, around: r.Scripted | None) -> Form:
+    """Return what stands between marks; ``around`` carries the subscript of a norm."""
+    sub = joined(around.sub) if around is not None else ""
+    if part.kind != "norm" and sub:
+        raise Failure(part.span, f"{ctx.text(part)} with the subscript {sub} has no meaning.")
+    span = (
+        part.span
+        if around is None or not around.sub
+        else (part.span[0], max(part.span[1], around.sub_span[1]))
+    )
+    if part.kind == "inner":
+        return _inner(ctx, mean(ctx, part.parts[0]), mean(ctx, part.parts[1]), span)
+    inside = mean(ctx, part.parts[0])
+    text = ctx.text(part.parts[0])
+    if part.kind == "floor":
+        demand_scalar(ctx, inside, "what is rounded")
+        return entrywise(ctx, sp.floor, [inside], span, "floor")
+    if part.kind == "absolute":
+        readings = (rf"\operatorname{{abs}}({text}), entry by entry", rf"\|{text}\|", rf"\det({text})")
+        demand_scalar(ctx, inside, "an absolute value", readings)
+        return entrywise(ctx, sp.Abs, [inside], span, "absolute value")
+    return norm(ctx, inside, sub, span)
+
+
+def norm(ctx: Context, inside: Form, kind: str, span: Span) -> Form:
+    """Return a norm; its subscript says which.
+
+    Raises:
+        Failure: the subscript is not known, or several norms are called so.
+    """
+    text = ctx.text(inside.span)
+    vector = ctx.is_trivial(inside.rows) or ctx.is_trivial(inside.columns)
+    if kind in _FROBENIUS or (vector and kind in ("", "2")):
+        return _euclidean(ctx, inside, span)
+    if not vector and kind in _SPECTRAL:
+        return _of_matrix(ctx, inside, functionals.spectral_norm, span)
+    if kind in _NUCLEAR and not vector:
+        return _of_matrix(ctx, inside, functionals.nuclear_norm, span)
+    if kind == "max" or (vector and kind in _MAXIMUM):
+        return _largest(ctx, inside, span)
+    if kind in ("1,1", r"\ell_1") or (vector and kind == "1"):
+        return _sum_of(ctx, inside, span)
+    readings = {
+        "": [rf"\|{text}\|_F, the Frobenius norm", rf"\|{text}\|_2, the largest singular value"],
+        "1": [
+            rf"\|{text}\|_{{1,1}}, the sum of absolute entries",
+            "the largest column sum, which lemmax does not have",
+        ],
+        r"\infty": [
+            rf"\|{text}\|_{{\max}}, the largest absolute entry",
+            "the largest row sum, which lemmax does not have",
+        ],
+    }.get(kind, [])
+    what = f"the norm {kind or 'without a subscript'} of {described(ctx, inside)}"
+    known = r"F, 2, *, 1, \infty, \max"
+    raise Failure(
+        span, f"{what} is not clear." if readings else f"{what} is not known; known: {known}.", readings
+    )
+
+
+def _euclidean(ctx: Context, a: Form, span: Span) -> Form:
+    def entry(row: sp.Expr, column: sp.Expr) -> sp.Expr:
+        return sp.sqrt(total(ctx, lambda i, j: a.entry(i, j) ** 2, a.rows, a.columns))
+
+    return Form(span, ONE, ONE, entry)
+
+
+def _sum_of(ctx: Context, a: Form, span: Span) -> Form:
+    return Form(
+        span, ONE, ONE, lambda row, column: total(ctx, lambda i, j: sp.Abs(a.entry(i, j)), a.rows, a.columns)
+    )
+
+
+def _largest(ctx: Context, a: Form, span: Span) -> Form:
+    if is_scalar(ctx, a):
+        return entrywise(ctx, sp.Abs, [a], span, "norm")
+
+    def make(x: Whole) -> Tensor:
+        return reductions.max(x.tensor, axis=tuple(range(len(x.letters), x.tensor.ndim)))
+
+    return applied(ctx, entrywise(ctx, sp.Abs, [a], span, "norm"), make, ONE, ONE, span)
+
+
+def _of_matrix(ctx: Context, a: Form, function: Callable[[Tensor], Tensor], span: Span) -> Form:
+    return applied(ctx, a, lambda x: function(x.tensor), ONE, ONE, span)
+
+
+def _inner(ctx: Context, a: Form, b: Form, span: Span) -> Form:
+    same_shape(ctx, a, b, "inner product")
+
+    def entry(row: sp.Expr, column: sp.Expr) -> sp.Expr:
+        return total(ctx, lambda i, j: a.entry(i, j) * b.entry(i, j), a.rows, a.columns)
+
+    return Form(span, ONE, ONE, entry)

@@ -1,0 +1,148 @@
+r"""Entries at shifted indices, and indices that stand for two: a tensor is cut, padded or merged instead.
+
+In an index lambda an index runs over the whole of each axis that it stands on.  ``x_{i+1}`` with i
+from 1 to n - 1 is therefore an entry of a slice of x, and an entry at floor(l/m) and l mod m is
+one of a tensor with two axes merged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import sympy as sp
+
+from lemmax.expr.indexing import merge
+from lemmax.expr.indices import fresh, is_index
+from lemmax.expr.nodes import Apply, Lambda
+from lemmax.expr.notation import to_terms
+from lemmax.expr.sizes import Size, same_size
+from lemmax.expr.tensor import Tensor
+
+
+class OutOfRange(Exception):
+    """An index runs beyond the end of an axis; the text says how far."""
+
+
+def entry_at(
+    tensor: Tensor, at: Sequence[sp.Expr], ranges: Mapping[sp.Symbol, Size], guarded: Sequence[bool]
+) -> sp.Expr:
+    """Return the entry of a tensor at indices, each an expression.
+
+    Args:
+        tensor: the tensor.
+        at: one expression per axis, counted from 0.
+        ranges: the range of each index symbol.
+        guarded: per axis whether a case distinction keeps the index inside; outside, entries are 0.
+
+    Raises:
+        OutOfRange: an index that is not guarded runs beyond its axis.
+    """
+    starts: list[sp.Expr] = [sp.S.Zero] * tensor.ndim
+    lengths: list[Size] = list(tensor.shape)
+    pads: list[sp.Expr] = [sp.S.Zero] * tensor.ndim
+    wholes: list[Size] = list(tensor.shape)
+    indices = [sp.expand(e) if not e.has(sp.floor, sp.Mod) else e for e in at]
+    for axis, expr in enumerate(indices):
+        symbols = [s for s in expr.free_symbols if is_index(s)]
+        if len(symbols) != 1 or expr.coeff(symbols[0], 1) != 1 or expr.has(sp.floor, sp.Mod):
+            continue
+        symbol, shift, size = symbols[0], sp.expand(expr - symbols[0]), tensor.shape[axis]
+        if symbol not in ranges or shift.has(symbol):
+            continue
+        run = ranges[symbol]
+        if shift == 0 and same_size(run, size):
+            continue
+        start, pad = (shift, sp.S.Zero) if not shift.could_extract_minus_sign() else (sp.S.Zero, -shift)
+        length = _smaller(sp.expand(size - start), sp.expand(run - pad))
+        if length is None and pad == 0 and run.is_Integer:
+            length = (
+                run  # as x[1:3] of a vector of n entries: that n is large enough shows when it is evaluated
+            )
+        fits = length is not None and pad == 0 and same_size(length, run)
+        if (
+            length is None
+            or not (length.is_positive or length.free_symbols)
+            or (not fits and not guarded[axis])
+        ):
+            if guarded[axis]:
+                continue
+            raise OutOfRange(
+                f"an index that runs from {shift + 1} to {sp.expand(shift + run)} on an axis of size {size}"
+            )
+        starts[axis], lengths[axis], pads[axis], wholes[axis] = start, length, pad, run
+        indices[axis] = symbol
+    if starts != [0] * tensor.ndim or lengths != list(tensor.shape):
+        tensor = Apply("slice", (tensor,), tuple(lengths), {"starts": tuple(starts)})
+    if pads != [0] * tensor.ndim or wholes != lengths:
+        tensor = Apply("place", (tensor,), tuple(wholes), {"starts": tuple(pads)})
+    return tensor.entry(*indices)
+
+
+def _smaller(a: Size, b: Size) -> Size | None:
+    """Return the smaller of two sizes, if it can be told."""
+    difference = sp.expand(a - b)
+    if difference.is_nonnegative:
+        return b
+    return a if difference.is_nonpositive else None
+
+
+# -- indices that stand for two ------------------------------------------------------------------
+def lambda_over(indices: Sequence[sp.Symbol], sizes: Sequence[Size], expr: sp.Expr) -> Tensor:
+    """Return the index lambda of an expression, with merged axes where indices stand for two."""
+    groups = [[i] for i in indices]
+    ranges = dict(zip(indices, sizes, strict=True))
+    is_split = expr.has(sp.floor, sp.Mod)
+    expr = _split_sums(expr) if is_split else expr
+    for group in groups:
+        position = 0
+        while is_split and position < len(group):
+            found = _split(expr, group[position], ranges[group[position]])
+            if found is None:
+                position += 1
+                continue
+            expr, parts = found
+            ranges.update(parts)
+            group[position : position + 1] = [s for s, _ in parts]
+    flat = [i for group in groups for i in group]
+    tensor: Tensor = Lambda(
+        tuple(ranges[i] for i in flat), tuple(flat), to_terms(expr, {i: ranges[i] for i in flat})
+    )
+    if len(flat) == len(indices):
+        return tensor
+    counts = iter(range(len(flat)))
+    return merge(tensor, *[tuple(next(counts) for _ in group) for group in groups])
+
+
+def _split(
+    expr: sp.Expr, symbol: sp.Symbol, size: Size
+) -> tuple[sp.Expr, list[tuple[sp.Symbol, Size]]] | None:
+    """Replace floor(s/m) and s mod m by two indices (by 0 and s if s runs to m), if s stands nowhere else."""
+    moduli = {m.args[1] for m in expr.atoms(sp.Mod) if m.args[0] == symbol}
+    moduli |= {1 / f.args[0].coeff(symbol, 1) for f in expr.atoms(sp.floor) if f.args[0].has(symbol)}
+    for modulus in sorted(moduli, key=str):
+        low, high = sp.Mod(symbol, modulus), sp.floor(symbol / modulus)
+        if same_size(modulus, size):
+            (new,) = fresh()
+            return expr.xreplace({low: new, high: sp.S.Zero}).xreplace({symbol: new}), [(new, size)]
+        count = sp.cancel(size / modulus)
+        first, second = fresh(2)
+        swapped = expr.xreplace({low: second, high: first})
+        if count.is_integer and not swapped.has(symbol):
+            return swapped, [(first, count), (second, modulus)]
+    return None
+
+
+def _split_sums(expr: sp.Expr) -> sp.Expr:
+    """Do the same for summed indices."""
+    for total in sorted(expr.atoms(sp.Sum), key=str):
+        body, limits = total.function, list(total.limits)
+        changed = False
+        for position, (symbol, low, high) in enumerate(total.limits):
+            found = _split(body, symbol, sp.expand(high - low + 1)) if low == 0 else None
+            if found is not None:
+                body, parts = found
+                limits[position : position + 1] = [(s, sp.S.Zero, n - 1) for s, n in parts]
+                changed = True
+        if changed:
+            return _split_sums(expr.xreplace({total: sp.Sum(body, *limits)}))
+    return expr

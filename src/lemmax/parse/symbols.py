@@ -1,0 +1,213 @@
+r"""Names with scripts: which tensor is meant, and what is said about it.
+
+All ways to read a name are tried; if more than one has a meaning, the formula is ambiguous.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from lemmax.expr.tensor import Tensor
+from lemmax.parse import records as r
+from lemmax.parse.constants import constant
+from lemmax.parse.context import Context
+from lemmax.parse.exponents import raised
+from lemmax.parse.failure import Failure, Span
+from lemmax.parse.forms import Form, scalar
+from lemmax.parse.integers import size_of
+from lemmax.parse.names import Named, canonical_base, plain
+from lemmax.parse.scripts import after, joined, letter_text
+from lemmax.parse.subscripts import subscripted
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A name as written: what carries the scripts, and all scripts."""
+
+    base: str
+    sub: r.Script
+    sup: r.Script
+    primes: int
+    extra: r.Script
+    span: Span
+    sub_end: int
+    sup_span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One way to read a name: in words, and its value (made on demand)."""
+
+    words: str
+    value: Callable[[], Form]
+    weight: int
+
+
+def written(part: r.Part) -> Written | None:
+    """Return a part as a name with scripts, or ``None`` if it is none."""
+    if isinstance(part, r.Group) and part.left == "LCURLY" and len(part.parts) == 1:
+        return written(part.parts[0])
+    if isinstance(part, r.Symbol):
+        return Written(canonical_base(part.text), (), (), 0, (), part.span, part.span[1], part.span)
+    if isinstance(part, r.Accented):
+        inner = written(part.inside)
+        if inner is None or inner.extra:
+            return None
+        base = rf"\{part.accent.lstrip(chr(92))}{{{inner.base}}}"
+        return Written(base, inner.sub, inner.sup, inner.primes, (), part.span, inner.sub_end, inner.sup_span)
+    if isinstance(part, r.Scripted):
+        inner = written(part.base)
+        if inner is None or inner.extra or (inner.sup and part.sup) or (inner.primes and part.sup):
+            return None
+        sub, extra = (inner.sub, part.sub) if inner.sub else (part.sub, ())
+        sub_end = inner.sub_end if inner.sub else part.sub_span[1]
+        sup, sup_span = (inner.sup, inner.sup_span) if inner.sup else (part.sup, part.sup_span)
+        return Written(inner.base, sub, sup, inner.primes + part.primes, extra, part.span, sub_end, sup_span)
+    return None
+
+
+def symbol(ctx: Context, part: r.Part) -> Form:
+    """Return the value of a name with scripts.
+
+    Raises:
+        Failure: the name is unknown, or has several meanings.
+    """
+    name = written(part)
+    assert name is not None
+    return resolve(ctx, name, part)
+
+
+def resolve(ctx: Context, name: Written, part: r.Part) -> Form:
+    """Return the value of a name as written."""
+    carried, is_row = ctx.names.carried_by(name.base)
+    readings = [x for n in carried if (x := _of_tensor(ctx, n, name, is_row)) is not None]
+    if not carried and len(name.base) > 1:
+        spelled = ctx.names.spelled(name.base)
+        readings = [x for n in spelled if (x := _of_word(ctx, n, name)) is not None]
+    readings += _of_size(ctx, name, part) + _of_letter(ctx, name, part)
+    if not readings or name.base == "e":
+        builtin = constant(ctx, name)
+        if builtin is not None and (not readings or name.sup):
+            readings.append(Reading(builtin[0], builtin[1], 0))
+    if not readings:
+        raise _unknown(ctx, name)
+    return _only(ctx, readings, name.span)
+
+
+def _of_tensor(ctx: Context, named: Named, name: Written, is_row: bool) -> Reading | None:
+    key = named.key
+    sub = after(name.sub, key.sub)
+    own_primes = key.sup[-1].count("'") if key.sup and set(key.sup[-1]) == {"'"} else 0
+    if own_primes and name.primes:
+        if name.primes != own_primes or len(key.sup) > 1:
+            return None
+        sup: r.Script | None = name.sup
+        primes = 0
+    else:
+        sup, primes = after(name.sup, key.sup), name.primes
+    if sub is None or sup is None:
+        return None
+
+    def value() -> Form:
+        base_span = name.span[0], max(name.sub_end, name.span[0] + 1)
+        form = subscripted(ctx, named.tensor, sub, name.sub_end, base_span, is_row, name.extra)
+        return raised(ctx, form, sup, name.sup_span, primes, name.span)
+
+    said = f"{'a row or entry of ' if is_row else ''}the tensor {named.key.text}"
+    if sub:
+        said += f", subscript {joined(sub)}"
+    if sup or primes:
+        said += f", superscript {joined(sup) or chr(39) * primes}"
+    return Reading(said, value, len(key.sub) + len(key.sup))
+
+
+def _of_word(ctx: Context, named: Named, name: Written) -> Reading:
+    def value() -> Form:
+        form = subscripted(ctx, named.tensor, name.sub, name.sub_end, name.span, False, name.extra)
+        return raised(ctx, form, name.sup, name.sup_span, name.primes, name.span)
+
+    return Reading(f"the tensor {named.key.text}", value, 0)
+
+
+def _of_size(ctx: Context, name: Written, part: r.Part) -> list[Reading]:
+    bare = part.base if isinstance(part, r.Scripted) else part
+    known = size_of(ctx, bare) if not name.sub else size_of(ctx, _without_sup(part))
+    if known is None or name.extra:
+        return []
+
+    def value() -> Form:
+        return raised(ctx, scalar(known, name.span), name.sup, name.sup_span, name.primes, name.span)
+
+    return [Reading(f"the size {known}", value, 0)]
+
+
+def _without_sup(part: r.Part) -> r.Part:
+    if isinstance(part, r.Scripted):
+        return r.Scripted(part.span, part.depth, part.base, part.sub, (), 0, part.sub_span, part.sub_span)
+    return part
+
+
+def _of_letter(ctx: Context, name: Written, part: r.Part) -> list[Reading]:
+    """An index is worth its place, counted from 1."""
+    text = letter_text(_without_sup(part))
+    if text is None or name.extra:
+        return []
+    letter = ctx.letter(text)
+    if letter is None and text in ctx.subscripted and not ctx.names.is_given(name.base):
+        if size_of(ctx, _without_sup(part)) is not None or constant(ctx, name) is not None:
+            return []
+        letter = ctx.free_letter(text, name.span)
+    if letter is None:
+        return []
+    found = letter
+
+    def value() -> Form:
+        return raised(ctx, scalar(found.value, name.span), name.sup, name.sup_span, name.primes, name.span)
+
+    return [Reading(f"the index {text} as a number", value, 0)]
+
+
+def _only(ctx: Context, readings: Sequence[Reading], span: Span) -> Form:
+    """Return the value of the only reading that has one."""
+    if len(readings) == 1:
+        return readings[0].value()
+    found: list[tuple[Reading, Form]] = []
+    failed: list[tuple[Reading, Failure]] = []
+    for reading in readings:
+        state, free = ctx.unknowns.snapshot(), dict(ctx.free)
+        try:
+            found.append((reading, reading.value()))
+        except Failure as failure:
+            failed.append((reading, failure))
+            ctx.unknowns.restore(state)
+            ctx.free.clear()
+            ctx.free.update(free)
+    if not found:
+        raise max(failed, key=lambda x: x[0].weight)[1]
+    if len(found) > 1:
+        raise Failure(
+            span,
+            f"{ctx.text(span)} has several meanings; use other names, or brackets.",
+            [reading.words for reading, _ in found],
+        )
+    return found[0][1]
+
+
+def _unknown(ctx: Context, name: Written) -> Failure:
+    text = ctx.text(name.span)
+    close = ctx.names.close_to(name.base if not name.sup else f"{name.base}^{joined(name.sup)}")
+    hint = f" Did you mean {' or '.join(close)}?" if close else ""
+    known = ", ".join(n.key.text for n in ctx.names.all()[:20]) or "none"
+    kind = "name" if plain(name.base) == name.base or len(name.base) > 1 else "letter"
+    return Failure(name.span, f"the {kind} {text} is not known.{hint} Names given: {known}.")
+
+
+def bare_tensor(ctx: Context, part: r.Part) -> Tensor | None:
+    """Return the tensor if a formula is nothing but its name; it may then have any number of axes."""
+    name = written(part)
+    if name is None or name.extra or name.primes:
+        return None
+    carried, is_row = ctx.names.carried_by(name.base)
+    found = [n for n in carried if after(name.sub, n.key.sub) == () and after(name.sup, n.key.sup) == ()]
+    return found[0].tensor if len(found) == 1 and not is_row and found[0].tensor.ndim > 2 else None

@@ -140,7 +140,8 @@ def _check_defined(relations: Sequence[Relation], values: dict[str, Bounded]) ->
         if is_undefined(relation, values):
             raise EvaluationError(
                 f"{relation.name or 'the claim'}: a side is not a number on these arrays "
-                f"({relation.lhs.label()} {relation.op} {relation.rhs.label()}); check scales and signs of the data."
+                f"({relation.lhs.label()} {relation.op} {relation.rhs.label()}); "
+                "check scales and signs of the data."
             )
 
 

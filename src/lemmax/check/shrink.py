@@ -118,7 +118,7 @@ def shrink_further(
     """Look for failures on smaller sizes than those of a recipe; return them smallest first, then it."""
     found = {recipe: None}
     smaller = restricted(plan, recipe)
-    for block in small_sizes(smaller, seed) if smaller is not None else ():
+    for block in small_sizes(smaller, seed, recipe) if smaller is not None else ():
         failing = fails(block)
         if failing:  # sizes come in order: none smaller failed
             found.update(dict.fromkeys(failing))

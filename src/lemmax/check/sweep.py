@@ -6,7 +6,10 @@ Most false claims fail on small instances, if only all of these are tried.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from math import prod
 
+from lemmax.check.build import concrete_shape
 from lemmax.check.plan import DrawPlan
 from lemmax.check.recipe import Mutation, Recipe
 from lemmax.check.strategies import SEEDS
@@ -35,11 +38,25 @@ def sweep(plan: DrawPlan, seed: int) -> Iterator[tuple[Recipe, ...]]:
             yield (*changed, *omitted)
 
 
-def small_sizes(plan: DrawPlan, seed: int) -> Iterator[tuple[Recipe, ...]]:
-    """Yield a block of plain draws for each of the smallest sizes, in order."""
+def small_sizes(plan: DrawPlan, seed: int, like: Recipe | None = None) -> Iterator[tuple[Recipe, ...]]:
+    """Yield a block for each of the smallest sizes, in order: plain draws, and some changed like a recipe."""
     rows = plan.table.rows
     order = sorted(range(len(rows)), key=lambda p: (int(rows[p].max(initial=0)), int(rows[p].sum()), p))
     for part, p in enumerate(order[:SMALL_SIZES]):
         sizes = tuple((name, int(value)) for name, value in zip(plan.table.names, rows[p], strict=True))
         start = (seed * SMALL_SIZES + part) * DRAWS_PER_SIZE
-        yield tuple(Recipe(sizes, (start + k) % SEEDS) for k in range(DRAWS_PER_SIZE))
+        seeds = [(start + k) % SEEDS for k in range(DRAWS_PER_SIZE)]
+        plain = [Recipe(sizes, s) for s in seeds]
+        yield tuple([*plain, *(resized(plan, like, sizes, s) for s in seeds)] if like is not None else plain)
+
+
+def resized(plan: DrawPlan, recipe: Recipe, sizes: tuple[tuple[str, int], ...], seed: int) -> Recipe:
+    """Return a recipe with other sizes and another seed, its token table cut to fit."""
+    tokens = recipe.tokens
+    if tokens is not None and plan.tokens is not None:
+        *families, rows, _ = concrete_shape(plan.tokens, dict(sizes))
+        count = prod(families)
+        tokens = tuple(
+            tuple(tokens[i % len(tokens)][j % len(tokens[0])] for j in range(rows)) for i in range(count)
+        )
+    return replace(recipe, sizes=sizes, seed=seed, tokens=tokens)

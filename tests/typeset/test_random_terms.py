@@ -39,10 +39,9 @@ def test_arbitrary_products_are_never_wrong(start: int, terms: int) -> None:
     assert 0 < opened < BATCH  # both kinds occur, or the generator has lost its edge
 
 
-@pytest.mark.parametrize("start", range(0, 100, BATCH))
-def test_index_notation_of_random_products(start: int) -> None:
-    for seed in range(start, start + BATCH):
-        check_printed(random_tensor(seed, planar=bool(seed % 2), terms=1 + seed % 3), seed, by_entries=True)
+def test_index_notation_of_random_products() -> None:
+    for seed in range(24):  # few: every sum is a loop
+        check_printed(random_tensor(seed, planar=bool(seed % 2), terms=1 + seed % 2), seed, by_entries=True)
 
 
 @pytest.mark.slow

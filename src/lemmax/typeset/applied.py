@@ -197,6 +197,7 @@ def read_reduction(reader: Reader, t: Apply, slots: Slots) -> Node:
         raise Stuck("a kept axis of size 1")  # readers fix axes of size 1
     inner: list[sp.Expr | None] = [slots[to_result[p]] if p in to_result else None for p in range(x.ndim)]
     whole = all(at is not None for at in slots) and len(axes) <= 2 and not reader.by_entries
+    whole = whole and t.function != "prod"  # which is written with an index
     if whole and not reader.family_axes(x).intersection(axes):
         return make("call", (reader.slice(x, tuple(inner)),), (t.function,), (ONE, ONE))
     over = {p: reader.symbols.fresh(x.shape[p]) for p in axes if not is_one(x.shape[p])}

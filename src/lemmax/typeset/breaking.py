@@ -17,34 +17,10 @@ _TOKEN = re.compile(
     r"|(?P<char>\S)|(?P<space>\s+)",
     re.DOTALL,
 )
-_INVISIBLE = frozenset(
-    [
-        "left",
-        "right",
-        "Bigl",
-        "Bigr",
-        "bigl",
-        "bigr",
-        "mathrm",
-        "operatorname",
-        "operatorname*",
-        "mathbf",
-        "mathcal",
-        "text",
-        "displaystyle",
-        "bar",
-        "hat",
-        "tilde",
-        "dot",
-        "ddot",
-        "vec",
-        "check",
-        "breve",
-        "widehat",
-        "widetilde",
-        "overline",
-    ]
-)
+_SIZING = ("left", "right", "Bigl", "Bigr", "bigl", "bigr")
+_FONTS = ("mathrm", "operatorname", "operatorname*", "mathbf", "mathcal", "text", "displaystyle")
+_ACCENTS = ("bar", "hat", "tilde", "dot", "ddot", "vec", "check", "breve", "widehat", "widetilde", "overline")
+_INVISIBLE = frozenset([*_SIZING, *_FONTS, *_ACCENTS])
 _OPERATORS = {
     "exp": 1.7,
     "log": 1.5,

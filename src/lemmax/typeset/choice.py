@@ -83,6 +83,7 @@ def read_product(
         Stuck: it has none.
     """
     subscripts = {*families, *opened}
+    everything = tuple(i for i in (*p.bound, *task.terminals) if i not in families)
     inner = [i for i in p.bound if i not in subscripts]
     graph = IndexGraph(reader.symbols.sizes, inner, loops)
     coefficient = p.coefficient
@@ -103,6 +104,8 @@ def read_product(
         scalars += [x for x in (*more, s) if x.op != "number"]
         coefficient *= sp.Mul(*[x.data[0] for x in (*more, s) if x.op == "number" and not x.indices])
         scalars += [x for x in (*more, s) if x.op == "number" and x.indices]
+    if opened != everything:
+        scalars.sort(key=lambda x: (x.weight, x.key))
     summed = tuple(i for i in p.bound if i in subscripts)
     terminals = tuple(i for i in task.terminals if i in subscripts)
     return Reading(coefficient, graph.result(row, column), tuple(scalars), summed, opened, terminals)
@@ -142,8 +145,8 @@ def along_chain(factors: list[sp.Expr], bound: set[sp.Symbol]) -> list[sp.Expr]:
     places = [[i for e in entries_in(f) for i in e.indices if isinstance(i, sp.Symbol)] for f in factors]
     count = {i: sum(i in own for own in indices) for own in indices for i in own}
     free = sorted((i for i in count if i not in bound and count[i] == 1), key=str)
-    left = list(range(len(factors)))
-    order: list[int] = []
+    order = [p for p, own in enumerate(indices) if not own]  # scalars come first
+    left = [p for p, own in enumerate(indices) if own]
     current = free[0] if free else None
     while left:
         here = [p for p in left if current in places[p]] or left

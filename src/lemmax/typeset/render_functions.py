@@ -96,7 +96,7 @@ def tex_reduce(x: Node, scope: Scope) -> Rendered:
     function, *over = x.data
     inner = scope.inside(x)
     if scope.ranges:
-        below = ",".join(rf"1 \le {inner.at[i]} \le {latex_expression(s)}" for i, s in over)
+        below = r",\, ".join(rf"1 \le {inner.at[i]} \le {latex_expression(s)}" for i, s in over)
     else:
         below = ",".join(inner.at[i] for i, _ in over)
     return rf"{_BIG[function]}_{{{below}}} {latex_node(x.args[0], inner, BIG)}", BIG

@@ -96,8 +96,18 @@ def gradient(
 
 
 def as_variables(wrt: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """Return one or several variables as a tuple."""
-    return (wrt,) if isinstance(wrt, Tensor) else tuple(wrt)
+    """Return one or several variables as a tuple.
+
+    Raises:
+        InvalidArgument: neither a tensor nor a sequence of them was given.
+    """
+    if isinstance(wrt, Tensor):
+        return (wrt,)
+    if not isinstance(wrt, Sequence) or isinstance(wrt, str):
+        raise InvalidArgument(
+            f"derivative in {wrt!r}: expected an input or a named tensor, or several of them."
+        )
+    return tuple(wrt)
 
 
 def _shaped(g: Tensor, variable: Tensor) -> Tensor:

@@ -114,7 +114,19 @@ def differentiate(expr: sp.Expr, entry: sp.Expr, nonsmooth: Smoothness) -> sp.Ex
             f"the derivative of {expr} in {entry} is not known to SymPy: give the function an fdiff method, "
             "or write it with functions that have one (lx.exp, lx.relu, ...)."
         )
+    slope = slope.replace(lambda e: e.is_Mul, _join_powers)
     return slope.xreplace({x: entry})
+
+
+def _join_powers(product: sp.Mul) -> sp.Expr:
+    """Write ``x**p / x`` as ``x**(p - 1)``: SymPy leaves it as it is, and it is undefined at 0."""
+    exponents: dict[sp.Expr, list[sp.Expr]] = {}
+    for factor in product.args:
+        base, exponent = factor.as_base_exp()
+        exponents.setdefault(base, []).append(exponent)
+    if all(base.is_number or len(parts) == 1 for base, parts in exponents.items()):
+        return product
+    return sp.Mul(*[sp.Pow(base, sp.Add(*parts)) for base, parts in exponents.items()])
 
 
 def _check_smooth(held: sp.Expr, x: sp.Symbol, entry: sp.Expr, nonsmooth: Smoothness) -> None:

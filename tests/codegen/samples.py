@@ -88,6 +88,9 @@ EXPRESSIONS: dict[str, Callable[[], lx.Tensor]] = {
     "power": lambda: P**3 + P ** sp.Rational(5, 2),
     "power of powers": lambda: lx.exp(s) ** 2 * s,
     "quotients": lambda: A / P - 1 / P + (A @ B) / x,
+    "quotient inside a function": lambda: lx.tensor_from(
+        lambda i, j: sp.exp(-2 * A[i, j] / (1 + P[i, j])) + sp.tanh(3 / P[i, j])
+    ),
     "polynomial": lambda: (A + B) ** 2 - 3 * A + sp.Rational(1, 3),
     "scalars": lambda: s * A + s**2,
     "sizes in the formula": lambda: A / (n * lx.sqrt(n)) + n,
@@ -105,6 +108,9 @@ EXPRESSIONS: dict[str, Callable[[], lx.Tensor]] = {
     "delta with a number": lambda: lx.tensor_from(lambda i, j: A[i, j] * sp.KroneckerDelta(i, 1)),
     "delta under a sum": lambda: lx.tensor_from(
         lambda i: lx.index_sum(lambda j, m: A[i, j] * sp.KroneckerDelta(j, m) * B[m, i])
+    ),
+    "sum over an index that does not occur": lambda: lx.tensor_from(
+        lambda i: x[i] * lx.index_sum(lambda j: x[i] + 0 * j, n), shape=(n,)
     ),
     "fixed entries": lambda: lx.tensor_from(lambda i: T[i, 0, 2]),
     "triangle": lambda: lx.tensor_from(lambda i, j: sp.Piecewise((A[i, j], i >= j), (B[j, i], True))),

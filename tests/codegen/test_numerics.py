@@ -121,6 +121,8 @@ def test_branches_through_a_named_tensor() -> None:
     logarithm = lx.log(x).named("V")
     fn = lx.compile(lx.where(x.gt(0), logarithm, 0))
     np.testing.assert_allclose(fn(np.array([-1.0, 0.0, 1.0, np.e])), [0, 0, 0, 1], atol=1e-15)
+    deep = lx.where(x.gt(0), (logarithm + 1).named("U"), 0)
+    np.testing.assert_allclose(lx.compile(deep)(np.array([-1.0, 0.0, 1.0])), [0, 0, 1], atol=1e-15)
     # used outside of the branch as well, the logarithm warns as it should
     both = lx.compile([lx.where(x.gt(0), logarithm, 0), logarithm])
     with pytest.warns(RuntimeWarning):

@@ -25,6 +25,7 @@ from lemmax.codegen.render import Renderer
 from lemmax.codegen.shared import canonical
 from lemmax.codegen.target import NUMPY, Target
 from lemmax.codegen.values import Pool, Value
+from lemmax.codegen.views import without_idle_pins
 
 n, D = lx.sizes("n D")
 
@@ -55,6 +56,17 @@ def test_numbers_move_outwards() -> None:
         sp.Integer(2), pool.add([a, pool.scale(sp.Integer(-1), b)])
     )
     assert pool.multiply([a, pool.divide(pool.number(1), b)]) is pool.divide(a, b)
+
+
+def test_views_of_views_are_one_view_unless_the_first_is_used_again() -> None:
+    pool = Pool()
+    a = leaf(pool, "a", n, D)
+    pinned = pool.pin(pool.transpose(pool.make("call", (a,), ("exp",)), (1, 0)))
+    twice = pool.transpose(pinned, (1, 0))
+    assert without_idle_pins(pool, [twice])[twice.number] is pool.make("call", (a,), ("exp",))
+    kept = without_idle_pins(pool, [twice, pinned])
+    assert kept[twice.number].op == "transpose"
+    assert kept[twice.number].args[0].op == "pin"
 
 
 def expression(v: Value) -> str:

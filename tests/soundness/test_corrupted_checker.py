@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import lemmax as lx
-from lemmax.check import confirm, decide, judge, mutants, readings, run, settle
+from lemmax.check import confirm, decide, failures, judge, mutants, readings, run, settle
 from lemmax.check.decide import TRUE, Bounded
 from lemmax.statement import Instances, Mutant
 from tests.check import toys
@@ -108,6 +108,7 @@ def _never_confirm(patch: pytest.MonkeyPatch) -> None:
         return confirm.Confirmed(found.accepted, decide.CLOSE, found.comparisons, found.digits)
 
     patch.setattr(run, "confirm", shy)
+    patch.setattr(failures, "confirm", shy)
     patch.setattr(mutants, "confirm", shy)
 
 

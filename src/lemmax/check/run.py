@@ -4,35 +4,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from lemmax.check.confirm import Confirmed, confirm, is_open, settle_claim
-from lemmax.check.decide import CLOSE, FALSE, TRUE
+from lemmax.check.decide import CLOSE, FALSE
+from lemmax.check.failures import Failures
 from lemmax.check.judge import Judge, Judged
 from lemmax.check.mutants import ENOUGH_BLOCKS, Track, claims_of, hunt, tracks_of
 from lemmax.check.plan import DrawPlan, draw_plan
 from lemmax.check.recipe import Recipe
 from lemmax.check.settle import DIGITS, hypothesis_state, settle
-from lemmax.check.shrink import (
-    SHRINK_CALLS,
-    SHRINK_DESCENTS,
-    Enough,
-    Failure,
-    Shrinker,
-    draw_blocks,
-    run_blocks,
-    shrink_further,
-)
+from lemmax.check.shrink import draw_blocks, run_blocks
 from lemmax.check.sweep import small_sizes, sweep
 from lemmax.check.tally import Tally
 from lemmax.check.verdicts import FAMILY_SHARE, report_of
 from lemmax.check.witness import witness_of
 from lemmax.errors import EvaluationError, InvalidArgument
 from lemmax.expr.relation import Relation
-from lemmax.statement.conditions import Claim
-from lemmax.statement.convergence import Convergence
 from lemmax.statement.kinds import is_a
 from lemmax.statement.report import Report
 from lemmax.statement.theorem import Theorem
@@ -47,7 +36,6 @@ COMFORTABLE = 0.6  # below this share of family sizes a run draws nothing else
 FEWEST_DRAWS = 400  # drawn in vain before a theorem is called vacuous
 HYPOTHESES_REEXAMINED = 20  # draws per hypothesis that leave it open, evaluated in multiprecision
 RANKS_REEXAMINED = 24  # claims per run that hang on a rank which float64 leaves open, likewise
-RANKS_IN_SHRINKING = 60  # more of them while a failure is shrunk
 CLAIMS_REEXAMINED = 6  # undecided comparisons per run that are evaluated in multiprecision
 SEED_STRIDE = 10_007  # rounds of a run take their seeds this far apart
 
@@ -121,7 +109,6 @@ class Run:
     _blocks: int = 0
     _round_seed: int = 0
     _round_blocks: int = FEWEST_BLOCKS
-    _ranks_in_shrinking: int = RANKS_IN_SHRINKING
     _seen: dict[Recipe, None] = field(default_factory=dict)
     _hypotheses_left: dict[Relation, int] = field(default_factory=dict)
     _claims_left: int = CLAIMS_REEXAMINED
@@ -155,7 +142,11 @@ class Run:
                 if self._suspect is not None:
                     break
         if self._suspect is not None:
-            self._shrink(*self._suspect)
+            failures = Failures(self.judge, self.theorem, self.plan, self._round_seed, self._round_blocks)
+            one, found = self._suspect
+            self.witness = witness_of(one, found.comparisons, self.theorem)  # should shrinking be interrupted
+            self.witness, digits = failures.smallest(one, found)
+            self.tally.digits = max(self.tally.digits, digits)
         for track in self.tracks:
             digits = hunt(self.judge, self.theorem, track, self._more_blocks, self.seed)
             self.tally.digits = max(self.tally.digits, digits)
@@ -259,51 +250,6 @@ class Run:
         if self._suspect is None and found.accepted and found.state == FALSE:
             self._suspect = (one, found)
         return found
-
-    def _shrink(self, one: Judged, found: Confirmed) -> None:
-        """Shrink the first confirmed failure and keep the smallest one that multiprecision confirms."""
-        self.witness = witness_of(one, found.comparisons, self.theorem)
-        costly = any(isinstance(claim, Convergence) for claim in self.theorem.claims)
-        shrinker = Shrinker(self._failing, SHRINK_DESCENTS if costly else SHRINK_CALLS)
-        with suppress(Failure, Enough):
-            run_blocks(self.plan, self._round_blocks, self._round_seed, shrinker.examine)
-        recipes = shrink_further(
-            self.plan,
-            min([one.recipe, *shrinker.failing], key=lambda r: r.weight),
-            self._round_seed,
-            self._failing,
-        )
-        known = dict.fromkeys([*recipes, *shrinker.failing])
-        for recipe in sorted(known, key=lambda r: r.weight):
-            (again,) = self.judge.judge(self.plan, [recipe], self.theorem.hypotheses, self.theorem.claims)
-            if again.trouble:
-                continue
-            found = confirm(self.judge, again, self.theorem.hypotheses, self.theorem.claims)
-            if found.accepted and found.state == FALSE:
-                self.witness = witness_of(again, found.comparisons, self.theorem)
-                self.tally.digits = max(self.tally.digits, found.digits)
-                return
-
-    def _failing(self, block: tuple[Recipe, ...]) -> list[Recipe]:
-        """Return the recipes of a block on which the hypotheses are met and the claim seems to fail."""
-        judged = self.judge.judge(self.plan, block, self.theorem.hypotheses, self.theorem.claims)
-        met = [j for j in judged if not j.trouble and j.state_of(self.theorem.hypotheses) == TRUE]
-        return [one.recipe for one in met if any(self._seems_false(one, c) for c in self.theorem.claims)]
-
-    def _seems_false(self, one: Judged, claim: Claim) -> bool:
-        """Does a claim fail in float64, or a rank in it come out deficient at two precisions?"""
-        if not is_open(one, claim) or not isinstance(claim, Relation):
-            return one.claims[claim].state == FALSE
-        if self._ranks_in_shrinking <= 0:
-            return False
-        self._ranks_in_shrinking -= 1
-        try:
-            (found,) = settle(
-                self.judge.readers, [claim], one.arrays, one.sizes, levels=DIGITS[:1], strict=False
-            )
-        except EvaluationError:
-            return False
-        return found.state == FALSE
 
     def _more_blocks(self, plan: DrawPlan, count: int) -> Iterator[tuple[Recipe, ...]]:
         return draw_blocks(plan, count, self.seed + SEED_STRIDE // 2)

@@ -96,10 +96,24 @@ def _over_known(expr: sp.Expr, known: dict[str, Tensor]) -> sp.Expr:
         t = entry_tensor(entry)
         if t is None or (isinstance(entry, sp.Symbol) and t.ndim):
             continue
-        new = known[t.digest]
-        if new != t:
-            swap[entry] = new.entry(*indices_of(entry))
+        coefficient, new = _primitive(known[t.digest])
+        if new != t or coefficient != 1:
+            swap[entry] = coefficient * new.entry(*indices_of(entry))
     return expr.xreplace(swap) if swap else expr
+
+
+def _primitive(t: Tensor) -> tuple[sp.Expr, Tensor]:
+    """Split a normal form into a coefficient and one that leads with 1, so that functions see the former."""
+    if not isinstance(t, Lambda) or not t.terms:
+        return sp.S.One, t
+    split = [split_factors(term.expr) for term in t.terms]
+    bare = [Term(term.bound, sp.Mul(*factors)) for term, (_, factors) in zip(t.terms, split, strict=True)]
+    leading = min(range(len(bare)), key=lambda p: _text(bare[p]))
+    coefficient = split[leading][0]
+    if coefficient == 1:
+        return coefficient, t
+    scaled = [Term(term.bound, c / coefficient * term.expr) for term, (c, _) in zip(bare, split, strict=True)]
+    return coefficient, Lambda(t.shape, t.indices, tuple(sorted(scaled, key=_text)))
 
 
 def _unfold(term: Term) -> list[Term] | None:

@@ -18,6 +18,8 @@ from lemmax.calculus.normal_form import TooLarge, is_zero, normal_form
 from lemmax.errors import EvaluationError, ShapeError, UnsupportedYet
 from lemmax.expr.arithmetic import as_tensor
 from lemmax.expr.graph import inputs_of, topological_order
+from lemmax.expr.indices import is_index
+from lemmax.expr.nodes import Lambda
 from lemmax.expr.sizes import same_size
 from lemmax.expr.tensor import Scalar, Tensor, identifier
 from lemmax.interpret import Evaluator
@@ -78,8 +80,7 @@ def equal(a: Tensor | Scalar, b: Tensor | Scalar, seed: int = 0) -> Verdict:
 def _points(left: Tensor, right: Tensor, seed: int) -> Iterator[tuple[dict[str, int], dict[str, np.ndarray]]]:
     """Yield sizes and arrays of small fractions, small sizes first."""
     rng = np.random.default_rng(seed)
-    names = {x for t in topological_order(left, right) for s in t.shape for x in s.free_symbols}
-    symbols = sorted(names, key=str)
+    symbols = sorted({x for t in topological_order(left, right) for x in _sizes_in(t)}, key=str)
     for attempt in range(_POINTS):
         most = 2 + attempt // 3
         sizes = {s: int(rng.integers(1, most + 1)) if attempt else 2 for s in symbols}
@@ -93,6 +94,16 @@ def _points(left: Tensor, right: Tensor, seed: int) -> Iterator[tuple[dict[str, 
                 x = x / 8 + np.eye(shape[-1])
             arrays[identifier(str(t.name))] = x
         yield {str(s): k for s, k in sizes.items()}, arrays
+
+
+def _sizes_in(t: Tensor) -> set[sp.Symbol]:
+    """Return the size symbols of shape and body: a size may be a mere number, as in 1 / sqrt(d)."""
+    found = {x for s in t.shape for x in s.free_symbols}
+    if isinstance(t, Lambda):
+        for term in t.terms:
+            symbols = term.expr.free_symbols.union(*(s.free_symbols for _, s in term.bound))
+            found |= {x for x in symbols if x.is_integer and x.is_positive and not is_index(x)}
+    return found
 
 
 def _compare(evaluator: Evaluator, sizes: dict[str, int], arrays: dict[str, np.ndarray]) -> Witness | None:

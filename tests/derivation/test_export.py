@@ -79,3 +79,9 @@ def test_a_notebook_shows_loss_and_gradient() -> None:
     shown = derivations()["least squares"]._repr_latex_()
     assert shown.startswith(r"$\displaystyle")
     assert r"X^\top (X W - Y)" in shown
+
+
+@pytest.mark.requires("latex")
+def test_a_derivation_becomes_a_pdf_file(tmp_path: Path) -> None:
+    derivations()["least squares"].pdf(tmp_path / "out.pdf")
+    assert (tmp_path / "out.pdf").read_bytes().startswith(b"%PDF")

@@ -3,6 +3,7 @@ r"""The records: a step applies one rule at one place; a derivation is a list of
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Literal
 
 from lemmax.calculus.partials import Smoothness
@@ -82,6 +83,17 @@ class Derivation:
         from lemmax.typeset.document import render_document
 
         return render_document(derivation_document(self, notation))
+
+    def pdf(self, out: Path | str, notation: Literal["matrix", "index"] = "matrix") -> None:
+        """Write the document as a PDF file, by the LaTeX engine that is installed.
+
+        Raises:
+            ToolMissing: there is none; the message says what to install.
+            LatexError: the engine reports an error; an existing file is kept.
+        """
+        from lemmax.typeset.pdf import compile_pdf
+
+        compile_pdf(self.latex(notation), out)
 
     def fragment(self, notation: Literal["matrix", "index"] = "matrix") -> str:
         r"""Return LaTeX to ``\input`` into one's own paper."""

@@ -92,7 +92,7 @@ def blocks_of(text: str) -> Iterator[Block]:
             number += 1
         if number == len(lines):
             raise PageError(f"line {start}: the fence is never closed")
-        yield Block(opening["tag"], "\n".join(body) + "\n", start + 1, mark, opening["indent"])
+        yield Block(opening["tag"], "".join(f"{line}\n" for line in body), start + 1, mark, opening["indent"])
         number, mark = number + 1, None
 
 

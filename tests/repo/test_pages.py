@@ -163,3 +163,6 @@ def test_renewed_page_passes(tmp_path: Path) -> None:
     assert renew(page) == 2
     assert page.read_text() == GOOD
     assert renew(page) == 0
+    page.write_text(GOOD.replace("\n42\n", "\n"))
+    assert renew(page) == 1
+    assert page.read_text() == GOOD

@@ -266,3 +266,9 @@ def test_witness_arrays_are_those_of_the_recipe() -> None:
     assert witness is not None
     A, C = np.asarray(witness.arrays["A"]), np.asarray(witness.arrays["C"])
     assert np.linalg.norm(A @ C) > np.linalg.norm(A) * np.linalg.norm(C, 2) / 2
+
+
+def test_thousands_of_instances_come_in_large_blocks() -> None:
+    report = lx.check(toys.SUBMULTIPLICATIVE, instances=3000, mutants=False)
+    assert report.verdict.name == "survived" and report.evidence.accepted >= 3000
+    assert report.seconds < 6

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+SIBLING_STRIDE = 1_000_003
+
 Table: TypeAlias = tuple[tuple[int, ...], ...]
 
 
@@ -59,6 +61,10 @@ class Recipe:
     def with_mutation(self, mutation: Mutation) -> Recipe:
         """Return the recipe with one more mutation."""
         return self if mutation in self.mutations else replace(self, mutations=(*self.mutations, mutation))
+
+    def sibling(self, number: int) -> Recipe:
+        """Return the recipe with another seed, far from those that are drawn; number 0 is itself."""
+        return replace(self, seed=self.seed + SIBLING_STRIDE * number) if number else self
 
     @property
     def weight(self) -> tuple[int, ...]:

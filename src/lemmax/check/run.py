@@ -30,6 +30,8 @@ from lemmax.statement.verdict import Witness
 BLOCKS_PER_ROUND = 24
 FEWEST_BLOCKS = 4  # in a round
 DRAWS_PER_BLOCK = 5  # about; sizes the next round
+INSTANCES_PER_SPREAD = 250  # with more instances wanted, several seeds of a recipe are evaluated together
+LARGEST_SPREAD = 16
 DRAWS_PER_INSTANCE = 20  # draws beyond this many times the instances wanted: acceptance is below 5 %
 LATE = 2  # with enough instances accepted, no more draws than this many times the instances wanted
 COMFORTABLE = 0.6  # below this share of family sizes a run draws nothing else
@@ -130,7 +132,8 @@ class Run:
                 self.plan = replace(self.plan, family_quarters=4)
             self._round_seed = self.seed + number * SEED_STRIDE
             missing = self.instances - self.tally.accepted
-            self._round_blocks = min(BLOCKS_PER_ROUND, max(FEWEST_BLOCKS, missing // DRAWS_PER_BLOCK + 1))
+            per_block = DRAWS_PER_BLOCK * self._spread()
+            self._round_blocks = min(BLOCKS_PER_ROUND, max(FEWEST_BLOCKS, missing // per_block + 1))
             run_blocks(self.plan, self._round_blocks, self._round_seed, self._examine, shrink=False)
         if self._suspect is None and self.tally.accepted and not self.tally.seen_both():
             self._hypotheses_left.clear()
@@ -162,11 +165,15 @@ class Run:
         failed = self._suspect is not None
         return failed or enough or in_vain or late or t.draws >= self._most_draws()
 
+    def _spread(self) -> int:
+        """How many seeds each drawn recipe stands for: one, unless thousands of instances are wanted."""
+        return min(LARGEST_SPREAD, max(1, self.instances // INSTANCES_PER_SPREAD))
+
     def _examine(self, block: tuple[Recipe, ...]) -> None:
         """Judge a block of draws, unless enough is known."""
         if self._finished():
             return
-        self._judge(block)
+        self._judge(tuple(recipe.sibling(k) for recipe in block for k in range(self._spread())))
         if self.progress is not None:
             self.progress(min(self.tally.accepted, self.instances), self.instances)
 

@@ -272,3 +272,21 @@ def test_thousands_of_instances_come_in_large_blocks() -> None:
     report = lx.check(toys.SUBMULTIPLICATIVE, instances=3000, mutants=False)
     assert report.verdict.name == "survived" and report.evidence.accepted >= 3000
     assert report.seconds < 6
+
+
+def test_a_claim_that_is_undefined_where_a_hypothesis_fails_counts_as_rejected() -> None:
+    n = toys.n
+    T, y = lx.tensor("T", n, n), toys.y
+    theorem = toys.theorem(
+        "solution_of_invertible_systems",
+        (T @ (lx.inv(T) @ y)).eq(y),
+        hypotheses=[(lx.det(T) ** 2).gt(0).named("T is invertible")],
+        mutants=[
+            lx.Mutant("wrong order", (lx.inv(T) @ y).eq(y), "only for T = I"),
+            lx.Mutant("sign", (T @ (lx.inv(T) @ y)).eq(-y), "only for y = 0"),
+            lx.Mutant("transpose", (T.T @ (lx.inv(T) @ y)).eq(y), "only for symmetric T"),
+        ],
+    )
+    report = lx.check(theorem, instances=50)
+    assert report.as_expected, str(report)
+    assert report.evidence.hypotheses[0].false > 0

@@ -42,7 +42,9 @@ class Tally:
     def add(self, plan: DrawPlan, one: Judged) -> bool:
         """Count a judged instance and say whether it is accepted."""
         self.draws += 1
-        if any(part in one.undefined for part in (*self.theorem.hypotheses, *self.theorem.claims)):
+        failed = any(one.conditions.get(h) == FALSE for h in self.theorem.hypotheses)
+        needed = self.theorem.hypotheses if failed else (*self.theorem.hypotheses, *self.theorem.claims)
+        if any(part in one.undefined for part in needed):
             one.trouble = "a side is not a number in float64"
         if one.trouble:
             self.trouble[one.trouble] += 1

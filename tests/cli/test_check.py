@@ -141,12 +141,16 @@ def test_interrupt_ends_cleanly_with_what_is_known(here: Path, jobs: str) -> Non
         endless.read_text() + f"\nwith open({str(loads)!r}, 'a') as file:\n    file.write('x')\n"
     )
     process = start(here, "--jobs", jobs)
-    while not loads.exists() or loads.stat().st_size < 2:  # loaded once to look at it, once to check it
-        assert process.poll() is None
-        time.sleep(0.1)
-    time.sleep(1 if jobs == "1" else 5)  # the other worker may still be at the false theorem
-    os.killpg(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    try:
+        while not loads.exists() or loads.stat().st_size < 2:  # loaded once to look at it, once to check it
+            assert process.poll() is None
+            time.sleep(0.1)
+        time.sleep(1 if jobs == "1" else 5)  # the other worker may still be at the false theorem
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
     assert process.returncode == 130, err
     assert "Traceback" not in err and "Interrupted" in err
     assert "additive_norm_of_vectors" in out

@@ -93,8 +93,8 @@ def check(
         from lemmax.campaign.instance.report import read_instance
 
         try:
-            with progress("reading the instance", 1, shown=not as_json):
-                read = read_instance(file, instance, options, theorems)
+            with progress("reading the instance", 2 + len(theorems), shown=not as_json) as show:
+                read = read_instance(file, instance, options, theorems, show)
         except KeyboardInterrupt:
             outcome = replace(outcome, interrupted=True)
     return conclude(outcome, read, as_json)

@@ -226,6 +226,8 @@ def sides_text(reading: Reading) -> str:
     tightest = reading.report.evidence.tightest if reading.report else None
     if tightest is not None:
         parts.append(f"{tightest.claim}: {tightest.lhs:.4g} against {tightest.rhs:.4g}")
+    if reading.expected == "refuted" and reading.verdict.name == "survived":
+        parts.append("false in general, not refuted here")
     if reading.verdict.reason:
         parts.append(reading.verdict.reason)
     if reading.reason_for_all:

@@ -1,15 +1,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from lemmax.campaign.instance.report import InstanceReport, read_instance
+from lemmax.campaign.instance.report import FEWEST_STEPS, InstanceReport, affordable_steps, read_instance
 from lemmax.campaign.instance.setup import Options, load_instance
 from lemmax.campaign.registry import load
 from lemmax.cli.screen import plain
+from tests.campaign.instance import cases
 from tests.repo.files import ROOT
 
 
@@ -92,3 +94,10 @@ def test_seed_reproduces(tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", X=np.random.default_rng(0).normal(size=(3, 2, 3)))
     first, again, other = (read(tmp_path / "a.npz", seed=s).to_json() for s in (1, 1, 2))
     assert first == again != other
+
+
+def test_large_instances_take_fewer_steps() -> None:
+    small, large = (cases.instance(sizes=(n, 2, 3, 1, 1, 1, 1)) for n in (2, 60))
+    assert affordable_steps(small, 500) == 500
+    large = replace(large, sizes={**large.sizes, "N": 10**4, "n": 30})
+    assert affordable_steps(large, 500) == FEWEST_STEPS

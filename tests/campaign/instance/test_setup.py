@@ -131,3 +131,10 @@ def test_schemes_refuse_nonsense() -> None:
     with pytest.raises(InvalidArgument, match="seed"):
         draw("WQ", (1, 1, 1), "gaussian", 1.0, -1)
     assert set(SCHEMES) == {"gaussian", "xavier", "orthogonal"}
+
+
+def test_instance_that_is_too_large_is_refused(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", X=np.zeros((100, 60, 2)))
+    with pytest.raises(DataError, match="1440000 entries; at most 500000 are read"):
+        load_instance(tmp_path / "a.npz", Options())
+    assert load_instance(tmp_path / "a.npz", Options(heads=1)).sizes["N"] == 100

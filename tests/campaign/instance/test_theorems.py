@@ -102,3 +102,8 @@ def test_kernel_is_told_by_the_attention_matrix() -> None:
         S = lx.models.attention(kernel).S
         assert kernel_of(theorem(conclusion=lx.sum(S).gt(0))) == kernel
     assert np.isfinite(instance().arrays["X"]).all()
+
+
+def test_what_is_drawn_has_the_structure_that_the_theorem_asks_for() -> None:
+    read = shipped("query_key_balance_of_rotation_symmetry_gaussian", instance())
+    assert read.verdict.name == "survived" and read.drawn == ("T",)

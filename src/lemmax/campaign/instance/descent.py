@@ -89,21 +89,29 @@ def compiled(kernel: Kernel, names: tuple[str, ...]) -> Callable[..., Any]:
     return generate([model.loss, model.R, model.B, *found])
 
 
+@cache
+def compiled_loss(kernel: Kernel) -> Callable[..., float]:
+    """Return the generated function for the loss alone."""
+    return generate(model_of(kernel).loss)
+
+
 def descend_values(kernel: Kernel, instance: Instance, step: float, steps: int) -> Path:
     """Run gradient descent on W^V with a fixed step."""
-    return _descend(compiled(kernel, ("WV",)), instance, ("WV",), steps, lambda evaluate, state: step)
+    return _descend(compiled(kernel, ("WV",)), instance, ("WV",), steps, lambda state: step)
 
 
 def descend_all(kernel: Kernel, instance: Instance, steps: int) -> Path:
     """Run gradient descent on all four weights, with backtracking."""
-    last = [0.5]
+    loss_at = compiled_loss(kernel)
+    fixed = {name: array for name, array in instance.arrays.items() if name not in LETTERS}
+    last = 0.5
 
-    def search(evaluate: Callable[[Mapping[str, Array]], Any], state: _State) -> float:
-        step = 2 * last[0]
+    def search(state: _State) -> float:
+        nonlocal last
+        step = 2 * last
         for _ in range(HALVINGS):
-            loss = evaluate(state.moved(step)).loss
-            if loss <= state.loss - step / 2 * state.square:
-                last[0] = step
+            if loss_at(**fixed, **state.moved(step)) <= state.loss - step / 2 * state.square:
+                last = step
                 return step
             step /= 2
         return 0.0
@@ -136,7 +144,7 @@ def _descend(
     instance: Instance,
     names: tuple[str, ...],
     steps: int,
-    choose: Callable[[Callable[[Mapping[str, Array]], _State], _State], float],
+    choose: Callable[[_State], float],
 ) -> Path:
     start = {name: instance.arrays[name] for name in names}
     others = {name: array for name, array in instance.arrays.items() if name not in names}
@@ -161,7 +169,7 @@ def _descend(
     losses, noise = [state.loss], [noise_of(state)]
     taken: list[float] = []
     while len(taken) < steps and losses[-1] > FLOOR * losses[0]:
-        step = choose(evaluate, state)
+        step = choose(state)
         if step == 0.0:
             break
         state = evaluate(state.moved(step))

@@ -2,7 +2,7 @@ r"""The report on an instance: where the theory of attention applies, what it pr
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,9 @@ from lemmax.campaign.instance.theorems import Reading, read_theorem
 from lemmax.campaign.instance.tokens import Tokens, read_tokens
 from lemmax.models.attention import Kernel
 from lemmax.statement.theorem import Theorem
+
+STEP_ENTRIES = 10_000_000  # entries of attention matrices or features computed by a descent, about
+FEWEST_STEPS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,17 +132,33 @@ class InstanceReport:
 
 
 def read_instance(
-    file: Path, instance: Instance, options: Options, theorems: Sequence[Theorem]
+    file: Path,
+    instance: Instance,
+    options: Options,
+    theorems: Sequence[Theorem],
+    tell: Callable[[int, str], None] = lambda done, what: None,
 ) -> InstanceReport:
-    """Read an instance: both kernels, and each theorem."""
+    """Read an instance: both kernels, and each theorem.
+
+    Args:
+        file: where the tokens are from, for the report.
+        instance: the instance.
+        options: seed and number of steps.
+        theorems: what else to read on it.
+        tell: is called with the number of readings done, and what comes next.
+    """
     tokens = read_tokens(instance.arrays["X"])
-    kernels, chains = [], {}
+    kernels: list[KernelReading] = []
+    readings: list[Reading] = []
+    chains = {}
     for kernel in KERNELS:
-        reading = read_kernel(kernel, instance, tokens, options)
-        kernels.append(reading)
-        chains[kernel] = chain_of(instance, tokens, reading.search)
-    readings = tuple(read_theorem(theorem, instance, chains, options.seed) for theorem in theorems)
-    return InstanceReport(str(file), instance.sizes, instance.origin, tokens, tuple(kernels), readings)
+        tell(len(kernels), f"{kernel} kernel")
+        kernels.append(read_kernel(kernel, instance, tokens, options))
+        chains[kernel] = chain_of(instance, tokens, kernels[-1].search)
+    for theorem in theorems:
+        tell(len(kernels) + len(readings), theorem.name)
+        readings.append(read_theorem(theorem, instance, chains, options.seed))
+    return InstanceReport(str(file), instance.sizes, instance.origin, tokens, tuple(kernels), tuple(readings))
 
 
 def read_kernel(kernel: Kernel, instance: Instance, tokens: Tokens, options: Options) -> KernelReading:
@@ -177,15 +196,23 @@ def heads_needed(instance: Instance, tokens: Tokens, samples: int) -> int | None
 def read_set(kernel: Kernel, label: str, part: Instance, options: Options, fully: bool) -> SetReading:
     """Measure a set of samples and run gradient descent on it."""
     features = measure(kernel, part, read_tokens(part.arrays["X"]))
-    values = descend_values(kernel, part, 1 / features.L if features.L else 0.0, options.steps)
+    steps = affordable_steps(part, options.steps)
+    values = descend_values(kernel, part, 1 / features.L if features.L else 0.0, steps)
     bound = [features.rate] * len(values.steps)
     kept = values.against(bound) if features.applies else None
     if not fully:
         return SetReading(label, features, values, kept)
-    everything = descend_all(kernel, part, options.steps)
+    everything = descend_all(kernel, part, steps)
     local = read_local(part, features, everything.losses[0])
     promised = [1 - step * local.alpha**2 for step in everything.steps]
     return SetReading(label, features, values, kept, everything, local, everything.against(promised))
+
+
+def affordable_steps(part: Instance, wanted: int) -> int:
+    """Return the number of steps to take: fewer on large instances, always at least :data:`FEWEST_STEPS`."""
+    s = part.sizes
+    entries = s["N"] * s["H"] * s["n"] * max(s["n"], s["D"], s["v"])
+    return min(wanted, max(FEWEST_STEPS, STEP_ENTRIES // entries))
 
 
 def chain_of(instance: Instance, tokens: Tokens, found: Found) -> list[tuple[int, ...]]:

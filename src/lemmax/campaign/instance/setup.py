@@ -22,6 +22,7 @@ from lemmax.models.attention import AttentionModel, Kernel, attention
 
 KERNELS: tuple[Kernel, Kernel] = ("softmax", "gaussian")
 DEFAULT_HEADS, DEFAULT_OUT = 4, 2
+LARGEST = 500_000  # entries of the attention matrices of all samples and heads, or of B_0
 OPTIONS = {"H": "--heads", "d": "--dim", "v": "--value-dim", "m": "--out-dim"}
 
 
@@ -110,6 +111,7 @@ def load_instance(path: Path, options: Options) -> Instance:
             "See examples/make_instance.py."
         )
     sizes = _sizes(path, arrays, options)
+    _check_extent(path, sizes)
     origin = {name: "file" for name in arrays}
     drawn = f"{options.init}, scale {options.scale:g}, seed {options.seed}"
     for name, shape in expected.items():
@@ -121,6 +123,17 @@ def load_instance(path: Path, options: Options) -> Instance:
         origin["Y"] = f"teacher: softmax attention with weights of its own, {drawn}"
     ordered = {name: arrays[name] for name in expected}
     return Instance(ordered, sizes, origin, tuple(range(sizes["N"])))
+
+
+def _check_extent(path: Path, sizes: Mapping[str, int]) -> None:
+    """Refuse what could not be read in reasonable time and memory."""
+    s = sizes
+    largest = max(s["N"] * s["H"] * s["n"] ** 2, s["N"] * s["n"] * s["H"] * max(s["D"], s["v"]))
+    if largest > LARGEST:
+        raise DataError(
+            f"{path}: with H = {s['H']} heads the attention matrices or features have {largest} entries; at "
+            f"most {LARGEST} are read. Take fewer samples (examples/make_instance.py --samples) or heads."
+        )
 
 
 def _sizes(path: Path, arrays: Mapping[str, Array], options: Options) -> dict[str, int]:

@@ -15,8 +15,9 @@ from lemmax.campaign.instance.archive import Array
 from lemmax.campaign.instance.setup import KERNELS, Instance, model_of, shapes
 from lemmax.check import check_instance
 from lemmax.check.build import concrete_shape
-from lemmax.check.generators import default_draw, draw_input
+from lemmax.check.generators import default_draw, draw_input, random_of
 from lemmax.check.instance import failing_sizes
+from lemmax.check.mutations import build_in
 from lemmax.errors import EvaluationError
 from lemmax.expr.graph import inputs_of, topological_order
 from lemmax.expr.nodes import Input
@@ -192,6 +193,12 @@ def _complete(
         arrays[name] = draw_input(t, draw, concrete_shape(t, instance.sizes), seed)  # type: ignore[arg-type]
         drawn.append(name)
 
+    for t in needed:
+        if t not in spec.derived:
+            supply(t)
+    for structure in spec.structure:  # what is drawn for the theorem has the structure it asks for
+        if all(identifier(str(t.name)) in drawn for t in structure.inputs):
+            build_in(arrays, structure, random_of(seed, structure.label))
     for t in needed:
         supply(t)
     return arrays, tuple(drawn)

@@ -285,7 +285,9 @@ def _protected(title: str) -> str:
 
 
 def _notation(document: Document) -> str:
-    rows = [rf"  ${r.symbol}$ & ${r.shape}$ & {r.meaning} \\" for r in document.notation]
+    rows = [
+        rf"  ${r.symbol}$ & ${r.shape}$ & \raggedright {r.meaning} \tabularnewline" for r in document.notation
+    ]
     used = [f for s in document.sections for f in formulas(s.body)]
     notes = conventions(used)
     table = [

@@ -213,7 +213,7 @@ def notation_table(t: Tensor | Sequence[Tensor]) -> list[NotationRow]:
     rows = []
     for node in sorted(order, key=lambda x: not isinstance(x, Input)):
         lead, core = node.shape[: max(node.ndim - 2, 0)], node.shape[max(node.ndim - 2, 0) :]
-        shape = r" \times ".join(map(latex_expression, core)) or "1"
+        shape = r" \times ".join(map(latex_expression, core)) or r"\text{scalar}"
         indices: list[str] = []
         for s in lead:
             indices.append(letters.pick(s, set(indices)))

@@ -61,15 +61,31 @@ def _closed(x: Node, scope: Scope) -> str:
 def tex_pad(x: Node, scope: Scope) -> Rendered:
     """Return a matrix with blocks of zeros around it."""
     (a,) = x.args
-    spread = []
-    for before, inside, whole in zip(x.data, a.shape, x.shape, strict=True):
-        after = sp.expand(whole - before - inside)
-        spread.append([before != 0, after != 0])
-    row = ["0"] * spread[1][0] + [latex_node(a, scope)] + ["0"] * spread[1][1]
-    zero = ["0"] * len(row)
-    rows = [zero] * spread[0][0] + [row] + [zero] * spread[0][1]
-    inside = r" \\ ".join(" & ".join(r) for r in rows)
+    (top, left), (bottom, right) = (
+        x.data,
+        [sp.expand(w - n - b) for w, n, b in zip(x.shape, a.shape, x.data, strict=True)],
+    )
+    heights, widths = (
+        [n for n in (before, size, after) if n != 0]
+        for before, size, after in ((top, a.shape[0], bottom), (left, a.shape[1], right))
+    )
+    body = (int(top != 0), int(left != 0))
+    rows = []
+    for p, height in enumerate(heights):
+        cells = [
+            latex_node(a, scope) if (p, q) == body else zero_block(height, wide)
+            for q, wide in enumerate(widths)
+        ]
+        rows.append(" & ".join(cells))
+    inside = r" \\ ".join(rows)
     return rf"\begin{{bmatrix}} {inside} \end{{bmatrix}}", ATOM
+
+
+def zero_block(rows: sp.Expr, columns: sp.Expr) -> str:
+    """Return a block of zeros with its size."""
+    if rows == columns == 1:
+        return "0"
+    return rf"0_{{{latex_expression(rows)} \times {latex_expression(columns)}}}"
 
 
 def tex_pick(x: Node, scope: Scope) -> Rendered:

@@ -28,6 +28,7 @@ _ENTRYWISE: dict[str, str] = {
         name: rf"\operatorname{{{name}}}"
         for name in ("sign", "erf", "relu", "sigmoid", "softplus", "pow", "floor", "ceiling")
     },
+    "Abs": r"\operatorname{abs}",
     "asinh": r"\operatorname{arcsinh}",
     "acosh": r"\operatorname{arccosh}",
     "atanh": r"\operatorname{arctanh}",
@@ -62,7 +63,7 @@ def tex_entrywise(x: Node, scope: Scope) -> Rendered:
     """Return a function applied entry by entry."""
     (function,) = x.data
     inside = ", ".join(latex_node(a, scope) for a in x.args)
-    if function == "Abs":
+    if function == "Abs" and is_scalar(x):
         return (rf"\Bigl| {inside} \Bigr|" if is_tall(inside) else f"|{inside}|"), ATOM
     if function == "step":
         return rf"\mathbf{{1}}{parenthesised(f'{inside} > 0', '[', ']')}", POWER

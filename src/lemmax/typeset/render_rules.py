@@ -37,7 +37,9 @@ def tex_atom(x: Node, scope: Scope, transposed: bool = False) -> Rendered:
     t, slots = x.data
     if isinstance(t, Derivative):
         text = tex_derivative(t, slots, scope)
-        return (rf"{parenthesised(text)}^\top", POWER) if transposed else (text, PRODUCT)
+        if transposed:
+            return rf"{parenthesised(text)}^\top", POWER
+        return text, BIG if t.scope == "local" else PRODUCT  # an operator before its operand
     return tex_slice(t, slots, scope, transposed), POWER if transposed else ATOM
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lemmax.check.decide import CLOSE, FALSE, TRUE
+from lemmax.check.decide import CLOSE, TRUE
 from lemmax.check.judge import Judge, Judged
 from lemmax.check.settle import DIGITS, Settled, counts_ranks, hypothesis_state, settle
 from lemmax.errors import EvaluationError
@@ -58,7 +58,7 @@ def confirm(
             settled = settle_claim(judge, claim, one, levels)
             comparisons.append(settled.comparison)
             digits = max(digits, settled.digits)
-            worst = min(worst, settled.state, key=lambda s: (s != FALSE, s != CLOSE))
+            worst = min(worst, settled.state)  # FALSE < CLOSE < TRUE
         return Confirmed(True, worst, tuple(comparisons), digits)
     except EvaluationError:
         return Confirmed(False, CLOSE, (), 0)

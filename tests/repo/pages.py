@@ -9,6 +9,8 @@ What runs, by the tag of a fenced block:
   must end with code 0, and is compared with the lines below it.
 - ``sh``, ``bash``, ``shell``: refused unless below a comment ``<!-- command: NAME -->``: those run in CI.
 
+A page that needs an outside tool says so by a comment ``<!-- requires: latex -->``; see ``tests.tools``.
+
 A page runs in a scratch folder that has copies of ``proofs`` and ``examples``. Compared output may leave out
 lines by a line ``...``, and parts of a line by ``...`` in it. Times (``1.3 s``), runs of blanks and numbers
 below 1e-10 (``-2e-16``: rounding, which differs between machines) are normalised, all others must be exact.
@@ -36,6 +38,7 @@ from tests.repo.files import ROOT
 SHELLS = ("sh", "bash", "shell")
 FENCE = re.compile(r"^(?P<indent>\s*)(?P<fence>`{3,}|~{3,})\s*(?P<tag>[\w+-]*)(?P<rest>.*)$")
 MARK = re.compile(r"<!--\s*command:\s*(?P<name>[\w-]+)\s*-->")
+REQUIRES = re.compile(r"<!--\s*requires:\s*(?P<tool>[\w-]+)\s*-->")
 COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 TIMES = re.compile(r"\b\d+(\.\d+)?\s?(ns|µs|us|ms|s|sec|seconds?|min|minutes?)\b")
 TINY = re.compile(r"-?\b\d(\.\d+)?e-([1-9]\d\d|[2-9]\d|1\d)\b")

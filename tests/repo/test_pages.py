@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.repo.files import ROOT
-from tests.repo.pages import PageError, blocks_of, is_as_shown, marked_command, run_page
+from tests.repo.pages import REQUIRES, PageError, blocks_of, is_as_shown, marked_command, run_page
 from tests.repo.renew_pages import all_pages, renew, renewed
+from tests.tools import require
 
 PAGES = all_pages()
 
@@ -17,6 +18,8 @@ PAGES = all_pages()
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
 def test_page_does_what_it_shows(page: Path, tmp_path: Path) -> None:
+    for tool in REQUIRES.findall(page.read_text(encoding="utf-8")):
+        require(tool)
     run_page(page, tmp_path)
 
 

@@ -52,10 +52,7 @@ def replay_by_rules(derivation: Derivation) -> None:
         except (LemmaxError, AssertionError) as error:
             raise ReplayError(f"step {number} ({step.rule}) cannot be applied: {error}") from error
         if again != step.after:
-            raise ReplayError(
-                f"step {number} ({step.rule} at {step.place.label()}): the rule gives {again!r}, not"
-                f" {step.after!r}."
-            )
+            raise ReplayError(f"step {number} ({step.rule} at {step.place.label()}): {_said(again, step)}.")
         place, current = step.place, step.after
         if number == 1:
             context.loss = current
@@ -69,6 +66,24 @@ def replay_by_rules(derivation: Derivation) -> None:
     for variable, result in zip(derivation.variables, derivation.results, strict=True):
         if context.adjoints.get(variable.digest) != result or variable.digest not in context.adjoints:
             raise ReplayError(f"the steps do not lead to the result given for {variable.label()}.")
+
+
+def _said(again: Tensor, step: Step) -> str:
+    """Say in what a step differs from what its rule gives."""
+    gives, says = _shown(again), _shown(step.after)
+    if gives == says:  # names in it stand for other tensors than those established before
+        return f"the rule gives another expression than the step has, though both are printed {says}"
+    return f"the rule gives {gives}, not {says}"
+
+
+def _shown(t: Tensor) -> str:
+    """Return the entries of a tensor as LaTeX, for a message."""
+    from lemmax.typeset import latex
+
+    try:
+        return latex(t, notation="index")
+    except LemmaxError:
+        return repr(t)
 
 
 def _check_follows(

@@ -61,7 +61,7 @@ class Witness:
     """
 
     sizes: Mapping[str, int]
-    arrays: Mapping[str, Any] = field(repr=False)
+    arrays: Mapping[str, Any] = field(repr=False, compare=False)  # NumPy arrays have no truth value
     comparisons: tuple[Comparison, ...] = ()
     recipe: str = ""
     snippet: str = field(default="", repr=False)

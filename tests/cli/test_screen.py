@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lemmax.cli.instance import factor_text, listed
-from lemmax.cli.screen import emit_json, folded, number, plain, progress
+from lemmax.cli.screen import console, emit_json, folded, number, plain, print_table, progress, table
 
 
 def test_json_has_no_infinities(capsys: pytest.CaptureFixture[str]) -> None:
@@ -36,3 +36,18 @@ def test_no_progress_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> N
     with progress("checking", 3) as tell:
         tell(1, "one")
     assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("columns", ["40", "80", "150"])
+def test_tables_cut_nothing_off(
+    columns: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    cells = [f"{10.0**-k:.3e}" for k in range(14)]
+    made = table(*[f"heading {k}" for k in range(14)], "reason", wrap=("reason",))
+    made.add_row(*cells, "so many words " * 8)
+    print_table(console(), made)
+    out = capsys.readouterr().out
+    assert all(cell in out for cell in cells)
+    assert out.count("words") == 8

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from lemmax.cli.params import common
-from lemmax.cli.screen import console, emit_json, folded, table
+from lemmax.cli.screen import console, emit_json, folded, print_table, table
 from lemmax.errors import DataError
 
 NAME_WIDTH = 36
@@ -91,14 +91,14 @@ def list_(as_json: bool) -> None:
     made = table("model", "inputs", wrap=("inputs",))
     for model in models():
         made.add_row(model["name"], ", ".join(model["inputs"]))
-    screen.print(made)
+    print_table(screen, made)
     screen.print()
     made = table("theorem", "expected", "claim", wrap=("claim",))
     for theorem in theorems():
         made.add_row(folded(theorem["name"], NAME_WIDTH), theorem["expected"] or "-", theorem["claim"])
-    screen.print(made)
+    print_table(screen, made)
     screen.print()
     made = table("rule", "statement", wrap=("statement",))
     for rule in rules():
         made.add_row(rule["name"], rule["statement"])
-    screen.print(made)
+    print_table(screen, made)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lemmax.cli.params import FILE, common
-from lemmax.cli.screen import console, emit_json, progress
+from lemmax.cli.screen import console, emit_json, print_table, progress
 
 if TYPE_CHECKING:
     from lemmax.campaign.instance.report import InstanceReport
@@ -117,7 +117,7 @@ def show_verdicts(outcome: Outcome) -> None:
 
     screen = console()
     if outcome.reports:
-        screen.print(verdict_table(outcome.reports))
+        print_table(screen, verdict_table(outcome.reports))
         notes = remarks(outcome.reports)
         if notes:
             screen.print("\n" + "\n".join(notes), soft_wrap=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from lemmax.cli.screen import folded, number, table
+from lemmax.cli.screen import folded, number, print_table, table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,19 +30,19 @@ def show_instance(screen: Console, report: InstanceReport) -> None:
         screen.print(
             f"\n{reading.kernel.capitalize()} kernel: where the PL inequality in W^V applies", style="bold"
         )
-        screen.print(feature_table(reading))
+        print_table(screen, feature_table(reading))
         screen.print("\n".join(advice(reading, report)), soft_wrap=True)
         screen.print(
             "\nGradient descent on W^V, by the generated gradient, step 1/L; bound (1 - mu/L)^2 on each step"
         )
-        screen.print(descent_table(reading))
+        print_table(screen, descent_table(reading))
         screen.print(
             "\nGradient descent on all weights, and the hypotheses of local convergence at its start"
         )
         screen.print("\n".join(local_lines(reading)), soft_wrap=True)
     if report.theorems:
         screen.print("\nTheorems on this instance", style="bold")
-        screen.print(theorem_table(report))
+        print_table(screen, theorem_table(report))
 
 
 def head(report: InstanceReport) -> Iterator[str]:

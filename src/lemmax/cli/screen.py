@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-WIDTH = 100  # of tables that go to a file or a pipe
+WIDTH = 100  # of tables; a narrower terminal breaks their lines, which is better than cutting numbers off
+NARROWEST = 12  # a column of text that may be broken is at least this wide
 
 
 def emit_json(data: object) -> None:
@@ -41,11 +43,22 @@ def plain(data: Any) -> Any:
 
 
 def console() -> Console:
-    """Return where tables are printed: as wide as the terminal, or 100 columns if there is none."""
+    """Return where tables are printed: as wide as the terminal, but at least 100 columns."""
     from rich.console import Console
 
-    wide = None if sys.stdout.isatty() else WIDTH
-    return Console(file=sys.stdout, width=wide, highlight=False, markup=False, emoji=False)
+    terminal = shutil.get_terminal_size((WIDTH, 24)).columns if sys.stdout.isatty() else WIDTH
+    return Console(file=sys.stdout, width=max(terminal, WIDTH), highlight=False, markup=False, emoji=False)
+
+
+def print_table(screen: Console, made: Table) -> None:
+    """Print a table, wider than the screen if otherwise something would be cut off."""
+    needed = 0
+    for column in made.columns:
+        lines = [line for cell in (column.header, *column.cells) for line in str(cell).splitlines()]
+        longest = max(map(len, lines), default=0)
+        needed += (longest if column.no_wrap else min(longest, NARROWEST)) + 2  # padding, separator
+    screen.width = max(screen.width, needed)
+    screen.print(made)
 
 
 def table(*columns: str, right: Sequence[str] = (), wrap: Sequence[str] = ()) -> Table:

@@ -47,7 +47,7 @@ def test_names_that_the_code_needs(name: str) -> None:
 
 
 def test_colliding_inputs() -> None:
-    with pytest.raises(lx.NameClash, match=r"WQ \(n, D\) and W\^Q \(n, D\) both become 'WQ'"):
+    with pytest.raises(lx.NameClash, match=r"W\^Q \(n, D\) and WQ \(n, D\) both become 'WQ'"):
         lx.compile(lx.tensor("W^Q", n, D) + lx.tensor("WQ", n, D))
 
 

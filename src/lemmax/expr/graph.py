@@ -37,7 +37,10 @@ def topological_order(*roots: Tensor, stop: Callable[[Tensor], bool] | None = No
 
 
 def inputs_of(*roots: Tensor) -> tuple[Input, ...]:
-    """Return the inputs of expressions, in the order in which a walk meets them.
+    """Return the inputs of expressions in alphabetical order (capitals and small letters together).
+
+    The order of a walk would depend on how products happen to be sorted; the alphabet is the same for
+    an expression and its gradients, in every process.
 
     Raises:
         NameClash: two different inputs carry one name.
@@ -50,7 +53,7 @@ def inputs_of(*roots: Tensor) -> tuple[Input, ...]:
             raise NameClash(
                 f"two different inputs are called {node.name!r}: {other.label()} and {node.label()}."
             )
-    return tuple(found)
+    return tuple(sorted(found, key=lambda t: (str(t.name).casefold(), str(t.name))))
 
 
 def depends_on(node: Tensor, target: Tensor) -> bool:

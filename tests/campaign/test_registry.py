@@ -52,7 +52,7 @@ def test_template_and_other_files_do_not_count(house: Path) -> None:
     (folder / "helper.py").write_text("THEOREMS = 1\n")
     (folder / "text.py").write_text('text = """\nTHEOREM = 1\n"""\n')
     (folder / "notes.txt").write_text(TRUE)
-    (folder / "later.py").write_text("THEOREM: object\n")
+    (folder / "later.py").write_text("THEOREM: object\n'\\d'\n")
     assert [p.name for p in registry.find_files(["mixed"])] == [f"{B}.py"]
     assert not is_theorem_file(folder / "text.py")
 
@@ -65,11 +65,13 @@ def test_template_and_other_files_do_not_count(house: Path) -> None:
         (["proofs/triangle.py"], "There is no file or folder proofs/triangle.py"),
         (["empty"], "holds no theorem file"),
         (["notes.txt"], "no theorem file"),
+        (["notes.npz"], "To read tokens, give --instance notes.npz"),
     ],
 )
 def test_wrong_words_are_refused_with_the_way_out(house: Path, words: list[str], said: str) -> None:
     (house / "empty").mkdir()
     (house / "notes.txt").write_text("")
+    (house / "notes.npz").write_text("")
     with pytest.raises(DataError, match=said):
         registry.find_files(words)
 
@@ -83,6 +85,7 @@ def test_wrong_words_are_refused_with_the_way_out(house: Path, words: list[str],
         (FALSE.replace("additive_norm_of_vectors", "other_of_vectors"), "name the file other_of_vectors.py"),
         (FALSE.replace('reference="nobody",', 'reference="",'), "line 7: .* no reference"),
         ("raise KeyError('x')\nTHEOREM = 1\n", "line 1: KeyError"),
+        ("raise SystemExit(0)\nTHEOREM = 1\n", "line 1: SystemExit"),
     ],
 )
 def test_broken_file_is_told_in_a_line(tmp_path: Path, text: str, said: str) -> None:

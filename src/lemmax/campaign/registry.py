@@ -81,7 +81,10 @@ def _matches(word: str, folders: Sequence[Path]) -> list[Path]:
         return found
     if path.is_file():
         if path.suffix != ".py":
-            raise DataError(f"{word} is no theorem file: a theorem file is a Python file that binds THEOREM.")
+            hint = f" To read tokens, give --instance {word}." if path.suffix == ".npz" else ""
+            raise DataError(
+                f"{word} is no theorem file: a theorem file is a Python file that binds THEOREM.{hint}"
+            )
         return [path]
     if not re.fullmatch(r"\w+", word):
         raise DataError(
@@ -125,7 +128,7 @@ def load(path: Path) -> Theorem:
         raise
     except LemmaxError as error:
         raise DataError(f"{_place(path, error)}: {error}") from error
-    except Exception as error:  # the file is the user's own code and may raise anything
+    except (Exception, SystemExit) as error:  # the file is the user's own code and may raise anything
         raise DataError(f"{_place(path, error)}: {type(error).__name__}: {error}") from error
 
 

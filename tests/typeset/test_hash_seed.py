@@ -17,7 +17,7 @@ from tests.typeset.everyday import everyday
 from tests.typeset.random_terms import random_tensor
 for t in everyday().values():
     print(latex(t), latex(t, notation="index"))
-for seed in range(60):
+for seed in range(40):
     print(latex(random_tensor(seed, bool(seed % 4), 1 + seed % 3)))
 for kernel in ("softmax", "gaussian"):
     model = lx.models.attention(kernel=kernel, mask="causal")
@@ -42,6 +42,6 @@ def output(seed: int) -> str:
 @pytest.mark.slow
 def test_hash_seed_does_not_matter() -> None:
     first = output(0)
-    assert len(first.splitlines()) > 150
-    for seed in (1, 42, 4711):
+    assert len(first.splitlines()) > 130
+    for seed in (1, 4711):
         assert output(seed).splitlines() == first.splitlines()

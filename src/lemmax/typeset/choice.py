@@ -97,18 +97,27 @@ def read_product(
         graph.add(indices, x)
     graph.reduce()
     row, column = (None if i in subscripts else i for i in (task.row, task.column))
-    scalars = []
-    for s in graph.scalars:
-        c, more, s = bare(s)
-        coefficient *= c
-        scalars += [x for x in (*more, s) if x.op != "number"]
-        coefficient *= sp.Mul(*[x.data[0] for x in (*more, s) if x.op == "number" and not x.indices])
-        scalars += [x for x in (*more, s) if x.op == "number" and x.indices]
-    if opened != everything:
+    c, scalars = finished_scalars(graph.scalars)
+    if opened != everything:  # in index notation factors stay in the order of the product
         scalars.sort(key=lambda x: (x.weight, x.key))
     summed = tuple(i for i in p.bound if i in subscripts)
     terminals = tuple(i for i in task.terminals if i in subscripts)
-    return Reading(coefficient, graph.result(row, column), tuple(scalars), summed, opened, terminals)
+    return Reading(coefficient * c, graph.result(row, column), tuple(scalars), summed, opened, terminals)
+
+
+def finished_scalars(found: list[Node]) -> tuple[sp.Expr, list[Node]]:
+    """Return scalar factors as a coefficient in sizes and numbers, and the rest."""
+    coefficient: sp.Expr = ONE
+    scalars: list[Node] = []
+    for s in found:
+        c, more, rest = bare(s)
+        coefficient *= c
+        for x in (*more, rest):
+            if x.op == "number" and not x.indices:
+                coefficient *= x.data[0]
+            else:
+                scalars.append(x)
+    return coefficient, scalars
 
 
 def readings(reader: Reader, p: Product, task: Task, families: Families, loops: bool) -> list[Reading]:

@@ -8,13 +8,14 @@ Smart constructors are in ``algebra``, the NumPy reading in ``numeric``, the LaT
 op           args                            data
 ===========  ==============================  ==========================================================
 atom         ()                              (tensor, slots): per axis None (kept) or a fixed index
-eye, ones    ()                              ()
+eye          ()                              (): as ones (a column) and zeros, known by its shape
 unit         ()                              (index,): the unit vector of an index
 delta        ()                              (index, index)
 number       ()                              (value,): a number, a size, or an index as a number
 transpose    (matrix,)                       ()
 product      (matrix, ...)                   ()
 hadamard     (matrix, ...)                   ()
+kron         (matrix, matrix)                ()
 diag         (vector,)                       (): the diagonal matrix of a vector
 diagonal     (matrix,)                       (): the diagonal of a matrix
 trace, norm  (matrix,)                       (): norm is Frobenius or Euclidean, not squared
@@ -25,8 +26,13 @@ linear       (matrix, ...)                   coefficients
 scale        (scalar, ..., matrix)           ()
 sum          (matrix,)                       ((index, size), ...)
 reduce       (matrix,)                       (function, (index, size), ...): max, min, prod, logsumexp
-call         (matrix, ...)                   (function, parameters ...)
+call         (matrix,)                       (function, parameters ...): a function of the whole matrix
+argmask      (scalar,)                       (max or min, ((index, size), ...), place): 1 at the first
+hull         (point, points)                 ("hull", (index, size)): distance from a sum of hulls
 blocks       (matrix,)                       (row binder, column binder): (index, size) or None
+stack        (matrix, ...)                   ("beside" or "above",)
+range        (matrix,)                       (rows, columns): (start, length) or None for all
+pad          (matrix,)                       (rows, columns) of zeros before it
 pick         (matrix,)                       (row, column): index or None
 cases        (value, ..., condition args)    (condition, ...)
 ===========  ==============================  ==========================================================

@@ -113,9 +113,9 @@ def text_of(
 def derivation_json(derivation: Derivation, notation: Notation, inline: bool, steps: bool) -> dict[str, Any]:
     """Return loss, gradients, definitions and, if asked for, steps as JSON-ready data."""
     from lemmax.derivation.export import LAYOUT, derivation_document
-    from lemmax.typeset.records import Statement
+    from lemmax.derivation.listing import listed_steps
 
-    loss, derived, result = derivation_document(derivation, notation).sections
+    loss, _, result = derivation_document(derivation, notation).sections
     (scalar, *parts), equations = equations_of(loss.body), equations_of(result.body)
     count = len(derivation.results)
     shown = [text_of_equation(e) for e in equations[:count]]
@@ -135,14 +135,8 @@ def derivation_json(derivation: Derivation, notation: Notation, inline: bool, st
     }
     if steps:
         data["steps"] = [
-            {
-                "rule": step.rule,
-                "place": str(step.place.name) if step.place.name else step.place.label(),
-                "latex": "; ".join(map(text_of_equation, equations_of(statement.body))),
-            }
-            for step, statement in zip(
-                derivation.steps, (b for b in derived.body if isinstance(b, Statement)), strict=True
-            )
+            {"rule": rule, "place": place, "latex": latex}
+            for rule, place, latex in listed_steps(derivation, notation)
         ]
     return data
 

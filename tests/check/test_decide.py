@@ -145,3 +145,12 @@ def test_the_numbers_shown_differ() -> None:
     c = found.comparison
     assert c.holds is False and c.lhs != c.rhs
     assert mpmath.mpf(c.lhs) == 9
+
+
+def test_singular_values_that_are_zero_but_for_rounding_count_as_zero() -> None:
+    positive = lx.sigma_min(X).gt(0).named("positive")
+    row = np.array([0.3, 0.7, 1.1])
+    for gap, state in [(0.0, FALSE), (1e-13, TRUE)]:
+        arrays = {"X": np.array([row, row + gap * np.array([1.0, 2.0, 5.0])])}
+        (found,) = settle(Readers(), [positive], arrays, {})
+        assert hypothesis_state(positive, found) == state

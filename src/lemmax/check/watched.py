@@ -111,12 +111,26 @@ class WatchedArithmetic(MpArithmetic):
         """Sum products."""
         return self._see(super().contract(subscripts, xs, count))
 
-    def _each(self, f: Callable[[Any], Any], x: Array, shape: tuple[int, ...]) -> Array:
-        return self._see(super()._each(f, x, shape))
+    def singular_values(self, x: Array) -> Array:
+        """Return singular values; those that are 0 but for rounding are no numbers of the problem."""
+        values = super().singular_values(x)
+        lost = self.context.mpf(10) ** -self.digits
+        self._see(np.where(values > lost * values[..., :1], values, self.context.zero))
+        return values
+
+    def eigenvalues(self, x: Array) -> Array:
+        """Return eigenvalues of the symmetric part."""
+        values = super().eigenvalues(x)
+        largest = np.max(np.abs(values), axis=-1, keepdims=True)
+        lost = self.context.mpf(10) ** -self.digits
+        self._see(np.where(np.abs(values) > lost * largest, values, self.context.zero))
+        return values
 
     def inverse(self, x: Array) -> Array:
         """Return inverses, undefined for singular matrices."""
-        return self._each(lambda a: self._solved(self.context.inverse, a).tolist(), x, x.shape[-2:])
+        return self._see(
+            self._each(lambda a: self._solved(self.context.inverse, a).tolist(), x, x.shape[-2:])
+        )
 
     def determinant(self, x: Array) -> Array:
         """Return determinants."""
@@ -127,7 +141,7 @@ class WatchedArithmetic(MpArithmetic):
             except ZeroDivisionError:
                 return self.context.zero
 
-        return self._each(one, x, ())
+        return self._see(self._each(one, x, ()))
 
     def _solved(self, f: Callable[[Any], Any], a: Any) -> Any:
         """Apply a function that eliminates; mpmath stumbles over a column in which no pivot is left."""
@@ -138,9 +152,7 @@ class WatchedArithmetic(MpArithmetic):
 
     def rank(self, x: Array) -> Array:
         """Count singular values above ``10^(-digits/2)`` relative to the largest; flag deficient ranks."""
-        low = self._low
         counts = super().rank(x)
-        self._low = low  # singular values that are 0 but for rounding are no numbers of the problem
         full = min(x.shape[-2:])
         if not np.any(counts < full):
             return counts

@@ -3,10 +3,12 @@ r"""Arithmetic of forms: sums, matrix products, entrywise and Kronecker products
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import sympy as sp
 
 from lemmax.expr.linalg import inv
+from lemmax.parse import pairs
 from lemmax.parse.context import Context
 from lemmax.parse.failure import Failure, Span
 from lemmax.parse.forms import (
@@ -20,10 +22,8 @@ from lemmax.parse.forms import (
     is_row,
     is_scalar,
     misfit,
-    paired,
     same_shape,
     scalar,
-    total,
 )
 
 _MOST_BITS = 20_000  # of a power of numbers
@@ -37,7 +37,7 @@ def spanning(forms: Sequence[Form]) -> Span:
 
 def transpose(a: Form, span: Span) -> Form:
     """Return the transpose."""
-    return Form(span, a.columns, a.rows, lambda row, column: a.entry(column, row), a.is_zero)
+    return pairs.transposed(a, span)
 
 
 def add(ctx: Context, signs: Sequence[int], forms: Sequence[Form], span: Span) -> Form:
@@ -57,24 +57,19 @@ def add(ctx: Context, signs: Sequence[int], forms: Sequence[Form], span: Span) -
                 is_shape=True,
             )
         same_shape(ctx, first, form, "sum")
-    return Form(
-        span,
-        first.rows,
-        first.columns,
-        lambda row, column: sp.Add(*[s * f.entry(row, column) for s, f in kept]),
-    )
+
+    def body(*entries: sp.Expr) -> sp.Expr:
+        return sp.Add(*[s * e for (s, _), e in zip(kept, entries, strict=True)])
+
+    return pairs.combined(ctx, [f for _, f in kept], body, first.rows, first.columns, span)
 
 
-def scale(factors: Sequence[Form], form: Form, span: Span) -> Form:
+def scale(ctx: Context, factors: Sequence[Form], form: Form, span: Span) -> Form:
     """Return scalars times a form."""
-    zero = sp.S.Zero
-    return Form(
-        span,
-        form.rows,
-        form.columns,
-        lambda row, column: sp.Mul(*[f.entry(zero, zero) for f in factors], form.entry(row, column)),
-        is_zero=any(f.is_zero for f in factors) or form.is_zero,
-    )
+    if not factors:
+        return form.at(span)
+    made = pairs.combined(ctx, [*factors, form], lambda *x: sp.Mul(*x), form.rows, form.columns, span)
+    return replace(made, is_zero=any(f.is_zero for f in factors) or form.is_zero)
 
 
 # -- matrix products -----------------------------------------------------------------------------
@@ -104,20 +99,13 @@ def multiply(ctx: Context, factors: Sequence[Form], span: Span) -> Form:
                     right.rows,
                     misfit(ctx, "product", left, right, hint=_transposing(ctx, left, right)),
                 )
-            stack[-2:] = [_joined(ctx, left, right)]
+            stack[-2:] = [pairs.product(ctx, left, right, spanning([left, right]))]
             if is_scalar(ctx, stack[-1]):
                 scalars.append(stack.pop())
     if len(stack) > 1:
         raise misfit(ctx, "product", *stack[-2:], hint=_product_hint(ctx, *stack[-2:]))
     body = stack[0] if stack else scalar(sp.S.One, span)
-    return scale(scalars, body, span)
-
-
-def _joined(ctx: Context, left: Form, right: Form) -> Form:
-    def entry(row: sp.Expr, column: sp.Expr) -> sp.Expr:
-        return total(ctx, lambda k: left.entry(row, k) * right.entry(k, column), left.columns)
-
-    return Form(spanning([left, right]), left.rows, right.columns, entry)
+    return scale(ctx, scalars, body, span)
 
 
 def _product_hint(ctx: Context, left: Form, right: Form) -> str:
@@ -153,23 +141,14 @@ def entrywise(
             hint = r"Rows or columns are scaled by \operatorname{Diag}(v) A or A \operatorname{Diag}(v)."
         same_shape(ctx, shaped[0], other, what, hint=hint)
     rows, columns = (shaped[0].rows, shaped[0].columns) if shaped else (ONE, ONE)
-
-    def entry(row: sp.Expr, column: sp.Expr) -> sp.Expr:
-        zero = sp.S.Zero
-        return body(*[f.entry(zero, zero) if is_scalar(ctx, f) else f.entry(row, column) for f in forms])
-
-    return Form(span, rows, columns, entry)
+    return pairs.combined(ctx, forms, body, rows, columns, span)
 
 
 def kron(ctx: Context, a: Form, b: Form, span: Span) -> Form:
     """Return the Kronecker product."""
     if is_scalar(ctx, a) or is_scalar(ctx, b):
         return multiply(ctx, [a, b], span)
-
-    def body(rows: Sequence[sp.Expr], columns: Sequence[sp.Expr]) -> sp.Expr:
-        return a.entry(rows[0], columns[0]) * b.entry(rows[1], columns[1])
-
-    return paired(ctx, (a.rows, b.rows), (a.columns, b.columns), body, span)
+    return pairs.kron(ctx, a, b, span)
 
 
 # -- powers --------------------------------------------------------------------------------------
@@ -229,4 +208,4 @@ def divide(ctx: Context, above: Form, below: Form, span: Span) -> Form:
     demand_scalar(ctx, below, "a denominator", readings)
     if below.is_zero:
         raise Failure(span, "a division by zero.")
-    return scale([scalar_power(below, scalar(sp.S.NegativeOne, span), span)], above, span)
+    return scale(ctx, [scalar_power(below, scalar(sp.S.NegativeOne, span), span)], above, span)

@@ -55,7 +55,8 @@ def parse_latex(
             named tensors that it is made of, or a list of these.
         like: a tensor whose shape the result must have.
         shape: the same, by sizes.
-        indices: letters of free indices in the order of axes, such as ``"ih"``.
+        indices: letters of free indices in the order of axes, such as ``"ih"``; a colon stands for rows or
+            columns where they do not come last, as in ``":i"``.
         vec: order of ``\operatorname{vec}``.
         **tensors: tensors by name in code (``WQ=WQ`` for ``W^Q``).
 
@@ -82,9 +83,7 @@ def parse_latex(
     known = collect(names, tensors)
     if like is not None:
         known.learn_sizes(like)
-    letters = (
-        None if indices is None else [x for x in (indices if not isinstance(indices, str) else list(indices))]
-    )
+    letters = list(indices) if indices else None
     try:
         formula = read(text, known.words)
         ctx = Context(
@@ -103,10 +102,11 @@ def parse_latex(
 
 def _value(ctx: Context, formula: r.Formula, shape: Shape | None, letters: list[str] | None) -> Tensor:
     ctx = with_definitions(ctx, formula.definitions)
+    bare = bare_tensor(ctx, formula.whole)
+    if bare is not None and bare.shape == (shape or bare.shape):
+        return bare
     if letters is not None:
         expect_letters(ctx, letters, shape)
-    elif (bare := bare_tensor(ctx, formula.whole)) is not None and (shape is None or bare.shape == shape):
-        return bare
     form = mean(ctx, formula.whole)
     try:
         return tensor_of(ctx, form, shape, letters)

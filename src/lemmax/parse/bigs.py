@@ -3,6 +3,7 @@ r"""Operators over indices: sums, products, maxima, minima, log-sum-exp, block d
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import sympy as sp
 
@@ -13,9 +14,10 @@ from lemmax.parse import records as r
 from lemmax.parse.conditions import condition
 from lemmax.parse.context import Context, Letter
 from lemmax.parse.failure import Failure
-from lemmax.parse.forms import Form, kept_whole, paired, whole
+from lemmax.parse.forms import Form, kept_whole, whole
 from lemmax.parse.integers import integer
 from lemmax.parse.meaning import mean
+from lemmax.parse.pairs import combined, paired
 from lemmax.parse.reach import leaves
 from lemmax.parse.reader import read_places
 from lemmax.parse.scripts import letter_text
@@ -33,8 +35,8 @@ def big(ctx: Context, part: r.Big) -> Form:
     if part.operator in ("argmax", "argmin"):
         raise Failure(
             part.span,
-            f"{ctx.text(part)} is a place and no value; it stands in \\mathbf{{1}}[(i) = \\arg\\max_{{k}} ...] or"
-            r" \operatorname{onehot}(\arg\max ...).",
+            f"{ctx.text(part)} is a place and no value; it stands in \\mathbf{{1}}[(i) = \\arg\\max_{{k}} ...]"
+            r" or \operatorname{onehot}(\arg\max ...).",
         )
     if not part.sub and part.operator in ("max", "min"):
         from lemmax.parse.calls import of_all_entries
@@ -56,11 +58,11 @@ def big(ctx: Context, part: r.Big) -> Form:
 def _sum(ctx: Context, body: Form, letters: list[Letter], held: Form | None, part: r.Big) -> Form:
     summand = body if held is None else kept_whole(ctx, _where(body, held))
 
-    def entry(row: sp.Expr, column: sp.Expr) -> sp.Expr:
-        expr = summand.entry(row, column)
+    def summed(expr: sp.Expr) -> sp.Expr:
         return sp.Sum(expr, *[(x.symbol, 0, ctx.unknowns.finish(ctx.ranges[x.symbol]) - 1) for x in letters])
 
-    return Form(part.span, body.rows, body.columns, entry, body.is_zero)
+    made = combined(ctx, [summand], summed, summand.rows, summand.columns, part.span)
+    return replace(made, is_zero=summand.is_zero)
 
 
 def _where(body: Form, held: Form) -> Form:
@@ -97,7 +99,7 @@ def block_diagonal(ctx: Context, body: Form, letters: list[Letter], span: tuple[
         value = body.entry(rows[1], columns[1]).xreplace({symbol: rows[0]})
         return value * sp.KroneckerDelta(rows[0], columns[0])
 
-    return paired(ctx, (size, body.rows), (size, body.columns), entry, span)  # type: ignore[arg-type]
+    return paired(ctx, (size, body.rows), (size, body.columns), entry, span)
 
 
 # -- what an operator runs over ------------------------------------------------------------------

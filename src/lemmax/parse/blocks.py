@@ -12,8 +12,9 @@ from lemmax.expr.tensor import Tensor
 from lemmax.parse import records as r
 from lemmax.parse.context import Context
 from lemmax.parse.failure import Failure, Span
-from lemmax.parse.forms import Form, lambda_of, misfit, paired, scalar
+from lemmax.parse.forms import Form, lambda_of, misfit, scalar
 from lemmax.parse.meaning import mean
+from lemmax.parse.pairs import paired
 
 
 def matrix(ctx: Context, part: r.Matrix) -> Form:
@@ -101,7 +102,7 @@ def diagonal_blocks(ctx: Context, forms: Sequence[Form], span: Span) -> Form:
 
 # -- dots ----------------------------------------------------------------------------------------
 def _with_dots(ctx: Context, part: r.Matrix) -> Form:
-    r"""Return blocks from the first to the last one: they differ where the first has 1 and the last a size."""
+    r"""Return blocks from the first to the last one."""
     downward = len(part.rows) == 3 and all(len(row) == 1 for row in part.rows)
     across = len(part.rows) == 1 and len(part.rows[0]) == 3
     line = [row[0] for row in part.rows] if downward else list(part.rows[0])

@@ -1,4 +1,4 @@
-r"""Brackets with subscripts: entries of an expression, ``(A B)_{ij}``, or a matrix of entries, ``[a_{ij}]_{ij}``."""
+r"""Brackets with subscripts: entries of an expression, ``(A B)_{ij}``, or a matrix, ``[a_{ij}]_{ij}``."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ from collections.abc import Sequence
 
 import sympy as sp
 
+from lemmax.expr.sizes import Size, same_size
 from lemmax.parse import records as r
 from lemmax.parse.context import Context, Letter
 from lemmax.parse.failure import Failure, Span
-from lemmax.parse.forms import ONE, Form, is_column, is_scalar, paired
+from lemmax.parse.forms import ONE, Form, is_column, is_scalar
+from lemmax.parse.forms import whole as whole_of
 from lemmax.parse.integers import integer, split_places
 from lemmax.parse.meaning import mean
+from lemmax.parse.pairs import paired
 from lemmax.parse.reach import free_letters, leaves
 from lemmax.parse.reader import read_places
 from lemmax.parse.scripts import letter_text
-from lemmax.parse.subscripts import slot_of
+from lemmax.parse.subscripts import Slot, sliced, slot_of
 
 
 def subscripted_group(ctx: Context, base: r.Part, around: r.Scripted) -> Form:
@@ -59,7 +62,7 @@ def _entries(ctx: Context, part: r.Part, texts: list[str], places: r.Places, spa
             return _picked(ctx, mean(ctx, part), places, span)
         raise Failure(
             span,
-            f"{ctx.text(span)}: brackets with one index around a vector or a matrix: which way do the blocks go?",
+            f"{ctx.text(span)}: one index around a vector or a matrix: which way do the blocks go?",
             [r"[...]_{i \le n}, blocks on top of each other", r"\operatorname{blkdiag}_i(...)"],
         )
     symbols = [x.symbol for x in letters]
@@ -72,7 +75,7 @@ def _entries(ctx: Context, part: r.Part, texts: list[str], places: r.Places, spa
 
 
 def _blocks(ctx: Context, part: r.Part, places: r.Places, span: Span) -> Form:
-    r"""Return :math:`[A_{ih}]_{i \le N,\, h \le H}`: blocks, the first index down, the second to the right."""
+    r"""Return :math:`[A_{ih}]_{i \le N,\, h \le H}`: the first index down, the second to the right."""
     letters = [_bounded(ctx, place) for place in places.places]
     if len(letters) > 2 or len({x.text for x in letters}) != len(letters):
         raise Failure(span, f"{ctx.text(span)}: blocks have one index or two.")
@@ -107,10 +110,31 @@ def _picked(ctx: Context, form: Form, places: r.Places, span: Span) -> Form:
     slots = [slot_of(ctx, p, s) for p, s in zip(ways[0], (form.rows, form.columns), strict=False)]
     kept = [p for p, slot in enumerate(slots) if slot.at is None]
     sizes = [*(slots[p].size for p in kept), ONE, ONE]
+    full = form.rows, form.columns
 
     def entry(row: sp.Expr, column: sp.Expr) -> sp.Expr:
+        if not all(_runs_through(ctx, slot, size) for slot, size in zip(slots, full, strict=False)):
+            return _of_tensor(ctx, form, slots, span).entry(row, column)
         own = dict(zip(kept, (row, column), strict=False))
-        at = [own[p] + s.start if s.at is None else s.at for p, s in enumerate(slots)]
+        at = [own[p] if s.at is None else s.at for p, s in enumerate(slots)]
         return form.entry(at[0], at[1] if len(at) == 2 else sp.S.Zero)
 
     return Form(span, sizes[0], sizes[1], entry)
+
+
+def _runs_through(ctx: Context, slot: Slot, size: Size) -> bool:
+    """Does a slot take all of an axis, one fixed place, or an index that runs over all of it?"""
+    whole = ctx.unknowns.value(size)
+    if slot.at is None:
+        return slot.start == 0 and same_size(ctx.unknowns.value(slot.size), whole)
+    if slot.at in ctx.ranges:
+        return same_size(ctx.unknowns.value(ctx.ranges[slot.at]), whole)
+    return not any(s in ctx.ranges for s in slot.at.free_symbols)
+
+
+def _of_tensor(ctx: Context, form: Form, slots: Sequence[Slot], span: Span) -> Form:
+    """Return the slice of the form as that of a tensor of its own."""
+    found = whole_of(ctx, form)
+    fixed = [Slot(s, sp.S.Zero, ONE) for s in found.letters]
+    core = [slot for slot, has in zip(slots, (found.has_rows, found.has_columns), strict=False) if has]
+    return sliced(ctx, found.tensor, [*fixed, *core], span)

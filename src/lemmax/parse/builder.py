@@ -69,9 +69,11 @@ class Builder:
 
     # -- leaves --------------------------------------------------------------------------------
     def number(self, items: list[Any]) -> r.Part:
+        """A number."""
         return _number(items[0])
 
     def name(self, items: list[Any]) -> r.Part:
+        """A letter, Greek letter or upright word."""
         return r.Symbol(span_of(items[0]), 1, str(items[0]))
 
     ones = _constant("ones")
@@ -79,6 +81,7 @@ class Builder:
     dots = _constant("dots")
 
     def argument(self, items: list[Any]) -> r.Part:
+        """An argument in braces, or a single symbol."""
         if len(items) == 3:
             return r.Group(*_place(items), "LCURLY", _parts(items))
         (token,) = items
@@ -95,6 +98,7 @@ class Builder:
 
     # -- sums and products ---------------------------------------------------------------------
     def sum(self, items: list[Any]) -> r.Part:
+        """Summands; a single one with a plus is itself."""
         signs: list[int] = []
         parts: list[r.Part] = []
         sign = 1
@@ -115,14 +119,17 @@ class Builder:
         return r.Sum((min(first[0], span[0]), span[1]), depth, tuple(signs), tuple(parts))
 
     def sign(self, items: list[Any]) -> tuple[int, Span]:
+        """A sign and its place."""
         return (-1 if items[0].type == "MINUS" else 1), span_of(items[0])
 
     def operator(self, items: list[Any]) -> Any:
+        """The operator itself."""
         return items[0]
 
     between = operator
 
     def mixed(self, items: list[Any]) -> r.Part:
+        """Entrywise and Kronecker products, the first before the rest."""
         first, operator, rest = items
         if isinstance(rest, r.Mixed):
             parts = (first, *rest.parts)
@@ -130,6 +137,7 @@ class Builder:
         return r.Mixed(*_place(items), (operator.type,), (first, rest))
 
     def chain(self, items: list[Any]) -> r.Part:
+        """One more part of a chain."""
         first, operator, rest = items
         kind = {"STAR": "CDOT"}.get(operator.type, operator.type)
         if isinstance(first, r.Chain):
@@ -138,6 +146,7 @@ class Builder:
         return r.Chain(*_place(items), (kind,), (first, rest))
 
     def product(self, items: list[Any]) -> r.Part:
+        """Factors side by side."""
         if len(items) == 1:
             return items[0]  # type: ignore[no-any-return]
         parts: tuple[r.Part, ...] = ()
@@ -146,6 +155,7 @@ class Builder:
         return r.Product(*_place(items, parts), parts)
 
     def big(self, items: list[Any]) -> r.Part:
+        """An operator with limits and all that follows."""
         token, *scripts, body = items
         sub, sup, primes, sub_span, sup_span = _merged(scripts, _span(items))
         if primes:
@@ -153,15 +163,18 @@ class Builder:
         return r.Big(*_place(items), str(token), sub, sup, sub_span, sup_span, body)
 
     def big_minus(self, items: list[Any]) -> r.Part:
+        """The same where what follows begins with a minus."""
         *before, minus, body = items
         span, depth = _place([minus, body])
         return self.big([*before, r.Sum(span, depth, (-1,), (body,))])
 
     # -- scripts -------------------------------------------------------------------------------
     def script(self, items: list[Any]) -> Any:
+        """The token of the script."""
         return items[0]
 
     def scripted(self, items: list[Any]) -> r.Part:
+        """One more script."""
         base, script = items
         old = base if isinstance(base, r.Scripted) else None
         inner = old.base if old else base
@@ -171,7 +184,7 @@ class Builder:
             if doubled or (primes and old.sup) or (sup and old.primes):
                 raise Failure(
                     span_of(script),
-                    "a second script of the same kind, which LaTeX refuses as well: put what it applies to in brackets.",
+                    "a second script of the same kind, which LaTeX refuses as well: use brackets.",
                 )
             sub, sub_span = (sub, sub_span) if sub else (old.sub, old.sub_span)
             sup, sup_span = (sup, sup_span) if sup else (old.sup, old.sup_span)
@@ -180,6 +193,7 @@ class Builder:
 
     # -- functions and brackets ----------------------------------------------------------------
     def head(self, items: list[Any]) -> Any:
+        """A function with its own scripts."""
         token, *scripts = items
         if not scripts:
             return token, None
@@ -188,22 +202,27 @@ class Builder:
         return token, r.Scripted(_span(items), 2, symbol, sub, sup, primes, sub_span, sup_span)
 
     def call(self, items: list[Any]) -> r.Part:
+        """A function of arguments in brackets."""
         (token, head), group = items
         arguments = group.parts
         return r.Call(*_place([token, group], arguments), str(token), _spelled(token), arguments, True, head)
 
     def bare_call(self, items: list[Any]) -> r.Part:
+        """A function of an argument without brackets."""
         (token, head), argument = items
         return r.Call(*_place([token, argument]), str(token), _spelled(token), (argument,), False, head)
 
     def group(self, items: list[Any]) -> r.Part:
+        """Brackets."""
         left, inside, _ = items
         return r.Group(*_place(items, inside), left.type, tuple(inside))
 
     def relations(self, items: list[Any]) -> tuple[r.Part, ...]:
+        """What stands in brackets, separated by commas."""
         return _parts(items)
 
     def relation(self, items: list[Any]) -> r.Part:
+        """A chain of comparisons; a part without one is itself."""
         if len(items) == 1:
             return items[0]  # type: ignore[no-any-return]
         operators = tuple(
@@ -212,16 +231,19 @@ class Builder:
         return r.Relation(*_place(items), operators, _parts(items))
 
     def accent(self, items: list[Any]) -> r.Part:
+        """An accent over a symbol."""
         token, inside = items
         if isinstance(inside, r.Group):
             (inside,) = inside.parts
         return r.Accented(*_place(items), str(token), inside)
 
     def fraction(self, items: list[Any]) -> r.Part:
+        """A fraction."""
         above, below = _parts(items)
         return r.Fraction(*_place(items), above, below)
 
     def root(self, items: list[Any]) -> r.Part:
+        """A root, with a degree or without."""
         *degree, inside = _parts(items)
         return r.Root(*_place(items), degree[0] if degree else None, inside)
 
@@ -231,20 +253,25 @@ class Builder:
     floor = _fenced("floor")
 
     def row(self, items: list[Any]) -> tuple[r.Part, ...]:
+        """The blocks of a row."""
         return _parts(items)
 
     def matrix(self, items: list[Any]) -> r.Part:
+        """A matrix by rows."""
         rows = tuple(item for item in items if isinstance(item, tuple))
         ends = [item for item in items if not isinstance(item, tuple)]
         return r.Matrix(*_place(ends, [part for row in rows for part in row]), rows)
 
     def both(self, items: list[Any]) -> tuple[r.Part, ...]:
+        """Relations that hold together."""
         return _parts(items)
 
     def condition(self, items: list[Any]) -> tuple[tuple[r.Part, ...], ...]:
+        """Alternatives; none is otherwise."""
         return tuple(item for item in items if isinstance(item, tuple))
 
     def case(self, items: list[Any]) -> r.Part:
+        """A value and its condition."""
         value, condition = items[0], items[-1]
         if len(items) == 1:
             return r.Case(*_place(items), value, ())
@@ -252,43 +279,55 @@ class Builder:
         return r.Case(*_place(inside), value, condition)
 
     def cases(self, items: list[Any]) -> r.Part:
+        """A case distinction."""
         return r.Cases(*_place(items), _parts(items))  # type: ignore[arg-type]
 
     # -- scripts, parsed on their own ----------------------------------------------------------
     def transposed(self, items: list[Any]) -> r.Part:
+        """A transpose."""
         return r.Exponent(_span(items), 1, "transposed", None)
 
     def inverse_transposed(self, items: list[Any]) -> r.Part:
+        """The transpose of the inverse."""
         return r.Exponent(_span(items), 1, "inverse_transposed", None)
 
     def entrywise(self, items: list[Any]) -> r.Part:
+        """A power entry by entry."""
         return r.Exponent(*_place(items), "entrywise", items[-1])
 
     def power(self, items: list[Any]) -> r.Part:
+        """A power."""
         return r.Exponent(*_place(items), "power", items[-1])
 
     def all(self, items: list[Any]) -> r.Part:
+        """A colon: a whole axis."""
         return r.Place(_span(items), 1, "all", None, None)
 
     def at(self, items: list[Any]) -> r.Part:
+        """An index."""
         return r.Place(*_place(items), "at", items[0], None)
 
     def range(self, items: list[Any]) -> r.Part:
+        """A range from low to high."""
         low, high = _parts(items)
         return r.Place(*_place(items), "range", low, high)
 
     def subscripts(self, items: list[Any]) -> r.Part:
+        """All places of a subscript."""
         return r.Places(*_place(items), _parts(items))  # type: ignore[arg-type]
 
     # -- formulas ------------------------------------------------------------------------------
     def definition(self, items: list[Any]) -> r.Part:
+        """Left and right side."""
         left, right = _parts(items)
         return r.Definition(*_place(items), left, right)
 
     def whole(self, items: list[Any]) -> r.Part:
+        """A formula alone."""
         return r.Formula(*_place(items), items[0], ())
 
     def with_definitions(self, items: list[Any]) -> r.Part:
+        """A formula with definitions."""
         whole, *definitions = _parts(items)
         return r.Formula(*_place(items), whole, tuple(definitions))  # type: ignore[arg-type]
 
@@ -309,7 +348,7 @@ def _merged(scripts: Sequence[Token], span: Span) -> tuple[r.Script, r.Script, i
             continue
         if token.type in found:
             raise Failure(span_of(token), "a second script of the same kind, which LaTeX refuses as well.")
-        found[token.type], spans[token.type] = token.value, span_of(token)  # type: ignore[assignment]
+        found[token.type], spans[token.type] = token.value, span_of(token)
     if primes and "SUPERSCRIPT" in found:
         raise Failure(span, "a prime and a superscript, which LaTeX refuses as well: use brackets.")
     sub, sup = found.get("SUBSCRIPT", ()), found.get("SUPERSCRIPT", ())

@@ -26,13 +26,13 @@ from lemmax.parse.forms import (
     is_column,
     is_row,
     is_scalar,
-    paired,
     total,
     whole,
 )
 from lemmax.parse.integers import integer
 from lemmax.parse.meaning import mean
 from lemmax.parse.names import canonical_base
+from lemmax.parse.pairs import paired
 from lemmax.parse.reader import read_places
 from lemmax.parse.scripts import joined
 
@@ -50,6 +50,20 @@ def call(ctx: Context, part: r.Call) -> Form:
             part.span,
             f"{ctx.text(part)}: a function, or a product of the tensors {', '.join(part.spelled)}?",
             [rf"\operatorname{{{part.spelled}}}(...)", " ".join(part.spelled) + " (...)"],
+        )
+    inner = part.arguments[0]
+    if (
+        not part.closed
+        and isinstance(inner, r.Scripted)
+        and isinstance(inner.base, r.Call)
+        and inner.base.closed
+    ):
+        head = ctx.source[part.span[0] : inner.span[0]]
+        text, script = ctx.text(inner.base), ctx.source[inner.base.span[1] : inner.span[1]]
+        raise Failure(
+            part.span,
+            f"{ctx.text(part)}: does {script.strip()} belong to the argument or to the result?",
+            [f"({head}{text}){script}", f"{head}({text}{script})"],
         )
     rule = _RULES.get(part.function, _entrywise)
     form = rule(ctx, part)

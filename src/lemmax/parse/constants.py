@@ -3,7 +3,7 @@ r"""Names that have a meaning of their own where nothing else is called so: e, I
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import sympy as sp
 
@@ -11,12 +11,15 @@ from lemmax.parse import records as r
 from lemmax.parse.algebra import entrywise
 from lemmax.parse.context import Context
 from lemmax.parse.failure import Failure, Span
-from lemmax.parse.forms import ONE, Form, demand_scalar, paired, scalar
+from lemmax.parse.forms import ONE, Form, demand_scalar, scalar
 from lemmax.parse.integers import index_letter, integer, position, size_of, split_places
 from lemmax.parse.names import plain
+from lemmax.parse.pairs import paired
 from lemmax.parse.reader import read_exponent, read_places
 
 if TYPE_CHECKING:
+    from lark import Token
+
     from lemmax.parse.symbols import Written
 
 Builtin = tuple[str, Callable[[], Form]]
@@ -80,7 +83,7 @@ def _identity(ctx: Context, name: Written) -> Builtin | None:
 
 
 def _commutation(ctx: Context, name: Written) -> Builtin | None:
-    r"""``K_{ab}`` with ``K_{ab} vec(A) = vec(A^\top)`` for A of shape a x b, in the order of vec that is read."""
+    r"""``K_{ab}`` with ``K_{ab} vec(A) = vec(A^\top)`` for A (a x b), in the order of vec."""
     if not name.sub:
         return None
 
@@ -104,24 +107,28 @@ def _commutation(ctx: Context, name: Written) -> Builtin | None:
 
 
 def _sizes(ctx: Context, name: Written) -> list[sp.Expr]:
-    places = read_places(name.sub, name.sub_end)
-    return sizes_in(ctx, places, name.span, wanted=2 if plain(name.base) == "K" else 1)
+    return sizes_in(ctx, name.sub, name.sub_end, name.span, wanted=2 if plain(name.base) == "K" else 1)
 
 
-def sizes_in(ctx: Context, places: r.Places, span: Span, wanted: int) -> list[sp.Expr]:
+def sizes_in(ctx: Context, tokens: r.Script, end: int, span: Span, wanted: int) -> list[sp.Expr]:
     r"""Return the sizes in a subscript: ``n``, ``N n`` (a product), ``m, n`` or ``m \times n``."""
+    kinds = [cast("Token", t).type for t in tokens]
+    if kinds.count("TIMES") == 1:  # of the shape, also where a size is a sum
+        middle = kinds.index("TIMES")
+        if 0 < middle < len(tokens) - 1:
+            sides = (tokens[:middle], tokens[middle + 1 :])
+            return [size for side in sides for size in sizes_in(ctx, side, end, span, 1)]
+    places = read_places(tokens, end)
     parts = [p.low for p in places.places if p.kind == "at" and p.low is not None]
     if len(parts) != len(places.places):
         raise Failure(span, f"{ctx.text(span)}: expected a size as subscript.")
-    if len(parts) == 1 and isinstance(parts[0], r.Chain) and parts[0].operators == ("TIMES",):
-        parts = list(parts[0].parts)
     if len(parts) == 1 and wanted == 2 and isinstance(parts[0], r.Product):
         parts = list(parts[0].parts)
     sizes = []
     for part in parts:
         bare = size_of(ctx, part)
         size = bare if bare is not None else integer(ctx, part)
-        if not size.is_positive or not all(s.is_positive for s in size.free_symbols):
+        if size.is_nonpositive or not all(s.is_positive for s in size.free_symbols):
             raise Failure(
                 part.span,
                 f"{ctx.text(part)} is no size: expected a positive number or an expression in sizes.",

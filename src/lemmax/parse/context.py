@@ -105,7 +105,8 @@ class Context:
         own = self.ranges[letter.symbol] if letter.last is None else letter.last
         failure = Failure(
             span,
-            f"the index {letter.text} runs over sizes {self.shown(own)} and {self.shown(size)}: one letter is one index.",
+            f"the index {letter.text} runs over sizes {self.shown(own)} and {self.shown(size)}; one letter is one"
+            " index.",
             is_shape=True,
         )
         if letter.last is not None:

@@ -62,7 +62,8 @@ def raised(ctx: Context, base: Form, tokens: r.Script, sup_span: Span, primes: i
         base_text, text = ctx.text(base.span), ctx.text(value)
         raise Failure(
             span,
-            f"the power {text} of {described(ctx, form)}: expected a scalar, or a square matrix and a whole exponent.",
+            f"the power {text} of {described(ctx, form)}: expected a scalar, or a square matrix and a"
+            " whole exponent.",
             [rf"{base_text}^{{\circ {text}}}"],
         )
     return matrix_power(ctx, form, whole, span)
@@ -79,13 +80,13 @@ def _letter_t(value: r.Part) -> int:
     """Return 1 if the exponent is the letter T, -1 for -T, else 0."""
     if isinstance(value, r.Sum) and len(value.parts) == 1:
         return value.signs[0] * _letter_t(value.parts[0])
-    upright = isinstance(value, r.Symbol) and value.text.replace(" ", "") in ("T", r"\mathrm{T}", r"\text{T}")
-    return 1 if upright else 0
+    letters = ("T", r"\mathrm{T}", r"\text{T}")
+    return 1 if isinstance(value, r.Symbol) and value.text.replace(" ", "") in letters else 0
 
 
 def _letter_t_power(ctx: Context, form: Form, value: r.Part, sign: int, sup_span: Span, span: Span) -> Form:
-    named = ctx.names.by_base.get("T") or [k for k in ctx.names.sizes if k.base == "T" and not k.sub]
-    if named and is_scalar(ctx, form):
+    is_name = bool(ctx.names.by_base.get("T")) or ctx.names.size_called("T") is not None
+    if is_name and is_scalar(ctx, form):
         text = ctx.text(form.span)
         raise Failure(
             span,

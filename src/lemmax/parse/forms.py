@@ -6,22 +6,24 @@ only after the whole formula is understood, when all sizes are known.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import TypeAlias
 
 import sympy as sp
 
-from lemmax.expr.indexing import merge
 from lemmax.expr.indices import fresh, is_index
-from lemmax.expr.sizes import Size, is_one
+from lemmax.expr.sizes import Size
 from lemmax.expr.tensor import Tensor
 from lemmax.parse.context import Context
 from lemmax.parse.failure import Failure, Span
 from lemmax.parse.shifts import lambda_over
 
 ONE: sp.Expr = sp.S.One
-Entry = Callable[[sp.Expr, sp.Expr], sp.Expr]
+Entry: TypeAlias = Callable[[sp.Expr, sp.Expr], sp.Expr]
+Indices: TypeAlias = tuple[sp.Expr, ...]
+Deep: TypeAlias = Callable[[Indices, Indices], sp.Expr]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +36,9 @@ class Form:
         columns: number of columns; 1 for columns and scalars.
         entry: the entry at a row and a column, counted from 0.
         is_zero: is it the number 0, which fits every shape?
+        row_parts: sizes of the indices that a row stands for, if there are several (see ``pairs``).
+        column_parts: the same for a column.
+        deep: the entry at rows and columns taken apart, if there are parts.
     """
 
     span: Span
@@ -41,6 +46,9 @@ class Form:
     columns: Size
     entry: Entry
     is_zero: bool = False
+    row_parts: tuple[Size, ...] = ()
+    column_parts: tuple[Size, ...] = ()
+    deep: Deep | None = None
 
     def at(self, span: Span) -> Form:
         """Return the same value as that of a larger part, such as one with brackets."""
@@ -192,9 +200,9 @@ def applied(
 
     def entry(row: sp.Expr, column: sp.Expr) -> sp.Expr:
         x, t = made()
-        core = (row, column)
+        core = [row, column]
         if t.ndim < len(x.letters) + 2:
-            core = tuple(i for i, s in zip(core, (rows, columns), strict=True) if not ctx.is_trivial(s))  # type: ignore[assignment]
+            core = [i for i, s in zip(core, (rows, columns), strict=True) if not ctx.is_trivial(s)]
         return t.entry(*x.letters, *core)
 
     return Form(span, rows, columns, entry)
@@ -203,46 +211,9 @@ def applied(
 def kept_whole(ctx: Context, form: Form) -> Form:
     """Return a form whose entries are those of a tensor of its own.
 
-    SymPy pulls case distinctions out of sums, past the indices that they depend on; hence they are kept apart.
+    SymPy pulls case distinctions out of sums, past the indices that they depend on.
     """
     return applied(ctx, form, lambda x: x.tensor, form.rows, form.columns, form.span)
-
-
-def paired(
-    ctx: Context,
-    rows: tuple[Size, ...],
-    columns: tuple[Size, ...],
-    body: Callable[[Sequence[sp.Expr], Sequence[sp.Expr]], sp.Expr],
-    span: Span,
-) -> Form:
-    """Return the form whose row stands for several indices, as its column may: row-major, the last one fastest."""
-
-    @lru_cache(maxsize=1)
-    def made() -> tuple[tuple[sp.Symbol, ...], Tensor, list[bool]]:
-        groups = [[ctx.unknowns.finish(s) for s in group] for group in (rows, columns)]
-        at = [[sp.S.Zero if is_one(s) else fresh()[0] for s in group] for group in groups]
-        core = [(i, s) for g, n in zip(at, groups, strict=True) for i, s in zip(g, n, strict=True) if i != 0]
-        expr = body(*at)
-        found = {s for s in expr.free_symbols if is_index(s)} - {i for i, _ in core}
-        letters = tuple(sorted(found, key=str))
-        sizes = [ctx.unknowns.finish(ctx.ranges[s]) for s in letters]
-        tensor = lambda_of((*letters, *(i for i, _ in core)), (*sizes, *(s for _, s in core)), expr)
-        counts = [sum(i != 0 for i in g) for g in at]
-        start = len(letters)
-        merged = [(p,) for p in range(start)]
-        for count in counts:
-            merged += [tuple(range(start, start + count))] if count else []
-            start += count
-        if any(len(group) > 1 for group in merged):
-            tensor = merge(tensor, *merged)
-        return letters, tensor, [count > 0 for count in counts]
-
-    def entry(row: sp.Expr, column: sp.Expr) -> sp.Expr:
-        letters, tensor, kept = made()
-        return tensor.entry(*letters, *(i for i, k in zip((row, column), kept, strict=True) if k))
-
-    totals = [sp.expand(sp.Mul(*group)) for group in (rows, columns)]
-    return Form(span, totals[0], totals[1], entry)
 
 
 def total(ctx: Context, body: Callable[..., sp.Expr], *sizes: Size) -> sp.Expr:

@@ -51,7 +51,7 @@ def size_of(ctx: Context, part: r.Part) -> sp.Expr | None:
     if isinstance(part, r.Symbol):
         return ctx.names.size(Key(canonical_base(part.text)))
     if isinstance(part, r.Scripted) and isinstance(part.base, r.Symbol) and not part.primes and not part.sup:
-        return ctx.names.size(Key(canonical_base(part.base.text), (joined(part.sub),)))
+        return ctx.names.size(Key(canonical_base(part.base.text), (joined(part.sub),) if part.sub else ()))
     return None
 
 

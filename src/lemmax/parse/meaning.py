@@ -87,7 +87,8 @@ def _check_reach(ctx: Context, part: r.Sum) -> None:
             inner = ctx.source[big.span[0] : p.span[1]]
             raise Failure(
                 p.span,
-                f"the index {again[0]} is summed in {ctx.text(big)}, which ends before this part, and used again here.",
+                f"the index {again[0]} is summed in {ctx.text(big)}, which ends before this part, and"
+                " used again here.",
                 [
                     f"brackets around all that is summed, in {inner}",
                     f"another letter for the sum in {ctx.text(big)}",
@@ -132,6 +133,9 @@ def _closed(ctx: Context, p: r.Part, around: r.Part) -> None:
     while isinstance(last, r.Product | r.Chain):
         last = last.parts[-1]
     if isinstance(last, r.Call) and not last.closed:
+        inner = last.arguments[0]
+        if last.function == "log" and isinstance(inner, r.Call) and inner.function == "det" and inner.closed:
+            return  # one function, written as two
         raise _open_call(ctx, last, around)
 
 

@@ -30,10 +30,10 @@ Given: TypeAlias = Tensor | Mapping[str, Tensor] | Iterable[Any] | object | None
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A name in parts, as in formulas.
+    r"""A name in parts, as in formulas.
 
     Attributes:
-        base: what carries the scripts, such as ``W`` or ``\\bar{S}``.
+        base: what carries the scripts, such as ``W`` or ``\bar{S}``.
         sub: own subscripts.
         sup: own superscripts.
     """
@@ -159,7 +159,8 @@ class Names:
         if found is not None:
             if found.tensor != tensor:
                 raise NameClash(
-                    f"parse_latex: the name {name!r} is given two tensors, {found.tensor.label()} and {tensor.label()}."
+                    f"parse_latex: the name {name!r} is given two tensors, {found.tensor.label()} and"
+                    f" {tensor.label()}."
                 )
             return
         named = Named(key, tensor, str(tensor.name) if own else name)
@@ -268,8 +269,8 @@ def _add_model(names: Names, model: object) -> None:
     found = {k: v for k, v in getattr(model, "__dict__", {}).items() if isinstance(v, Tensor)}
     if not found:
         raise InvalidArgument(
-            f"parse_latex: names given as {type(model).__name__}: expected a mapping of names to tensors, a tensor, a"
-            " model with tensors as attributes, or a list of these."
+            f"parse_latex: names given as {type(model).__name__}: expected a mapping of names to tensors,"
+            " a tensor, a model with tensors as attributes, or a list of these."
         )
     _add_graph(names, list(found.values()))
     for attribute, tensor in found.items():

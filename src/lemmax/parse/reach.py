@@ -11,7 +11,7 @@ from lemmax.parse.scripts import letter_text
 
 
 def trailing_letters(part: r.Part) -> set[str]:
-    """Return the letters that a big operator at the end of a part binds; it would reach further without a plus."""
+    """Return the letters that a big operator at the end of a part binds."""
     last = part
     while isinstance(last, r.Product | r.Chain | r.Mixed):
         last = last.parts[-1]
@@ -37,7 +37,7 @@ def bound_letters(big: r.Big) -> set[str]:
 
 
 def binders_of(place: r.Place) -> tuple[r.Part, ...]:
-    r"""Return the parts of a place below a big operator that it binds: i in ``i=1``, j in ``1 \le j \le n``."""
+    r"""Return the parts of a place below a big operator that it binds: j in ``j=1`` and in ``1 \le j \le n``."""
     part = place.low
     if place.kind != "at" or part is None:
         return ()

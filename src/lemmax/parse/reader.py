@@ -41,6 +41,8 @@ _SHOWN = {
     "LCURLY": "{",
     "$END": "the end",
 }
+_RAW = ["COMMAND", "STYLED", "CALLED", "ENVIRONMENT", "LSIZED", "RSIZED", "BAR", "DOUBLEBAR"]
+_RAW += ["LESS", "MORE", "CARET", "UNDERSCORE", "OTHER"]
 _STARTS = ("formula", "exponent", "subscripts")
 
 
@@ -51,7 +53,7 @@ def _parser() -> Lark:
     class Keep:
         """Tells lark to keep the raw tokens that the scanner replaces; the scanner itself runs later."""
 
-        always_accept = "COMMAND STYLED CALLED ENVIRONMENT LSIZED RSIZED BAR DOUBLEBAR LESS MORE CARET UNDERSCORE OTHER".split()
+        always_accept = _RAW
 
         def process(self, stream: Any) -> Any:
             return stream
@@ -106,7 +108,7 @@ def _parse(tokens: list[Token], start: str, end: tuple[int, int]) -> object:
         for token in tokens:
             state.feed_token(token)
         # lark takes the place of the end from a token before it
-        return state.feed_eof(tokens[-1] if tokens else Token("$END", "", 0, 1, 1))
+        return cast(Any, state).feed_eof(tokens[-1] if tokens else Token("$END", "", 0, 1, 1))
     except UnexpectedToken as error:
         token = error.token
         at = end if token.type == "$END" else span_of(token)

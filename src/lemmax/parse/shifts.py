@@ -135,14 +135,15 @@ def _split(
 def _split_sums(expr: sp.Expr) -> sp.Expr:
     """Do the same for summed indices."""
     for total in sorted(expr.atoms(sp.Sum), key=str):
-        body, limits = total.function, list(total.limits)
-        changed = False
-        for position, (symbol, low, high) in enumerate(total.limits):
+        body = total.function
+        limits: list[tuple[sp.Symbol, sp.Expr, sp.Expr]] = []
+        for symbol, low, high in total.limits:
             found = _split(body, symbol, sp.expand(high - low + 1)) if low == 0 else None
-            if found is not None:
-                body, parts = found
-                limits[position : position + 1] = [(s, sp.S.Zero, n - 1) for s, n in parts]
-                changed = True
-        if changed:
+            if found is None:
+                limits.append((symbol, low, high))
+                continue
+            body, parts = found
+            limits += [(s, sp.S.Zero, n - 1) for s, n in parts]
+        if len(limits) > len(total.limits) or body != total.function:
             return _split_sums(expr.xreplace({total: sp.Sum(body, *limits)}))
     return expr

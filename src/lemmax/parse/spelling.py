@@ -61,7 +61,7 @@ def _spelled(ctx: Context, run: list[r.Part]) -> list[r.Part]:
         start, end = run[0].span[0], run[-1].span[1]
         raise Failure(
             (start, end),
-            f"{ctx.source[start:end]} can be one name or a product of names; blanks between factors tell them apart.",
+            f"{ctx.source[start:end]} can be one name or a product; blanks between factors tell them apart.",
             [" times ".join(way) for way in ways],
         )
     return _cut(run, ways[0]) if ways else run

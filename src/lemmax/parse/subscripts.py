@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import sympy as sp
 
@@ -17,8 +18,9 @@ from lemmax.expr.tensor import Tensor
 from lemmax.parse import records as r
 from lemmax.parse.context import Context
 from lemmax.parse.failure import Failure, Span
-from lemmax.parse.forms import ONE, Form
+from lemmax.parse.forms import ONE, Form, Indices
 from lemmax.parse.integers import index_letter, integer, position, size_of, split_places
+from lemmax.parse.pairs import paired
 from lemmax.parse.reader import read_places
 from lemmax.parse.shifts import OutOfRange, entry_at
 
@@ -92,8 +94,8 @@ def _count_failure(ctx: Context, tensor: Tensor, count: int, span: Span, is_row:
     most = tensor.ndim - 2
     return Failure(
         span,
-        f"{text}: {tensor.label()} has {tensor.ndim} axes, of which the first {most} must be subscripts here: write an"
-        " index for each, such as X_i, and sum over it where all are meant.",
+        f"{text}: {tensor.label()} has {tensor.ndim} axes, of which the first {most} must be subscripts here:"
+        " write an index for each, such as X_i, and sum over it where all are meant.",
         is_shape=True,
     )
 
@@ -108,7 +110,7 @@ def taken(ctx: Context, tensor: Tensor, places: Sequence[r.Place], span: Span) -
 
 
 def _axes_of(tensor: Tensor, count: int) -> list[int]:
-    """Return the axes that subscripts go to; among the last two those of size 1 are passed over if they can be."""
+    """Return the axes that subscripts go to; among the last two those of size 1 are passed over."""
     lead = max(tensor.ndim - 2, 0)
     shown = [p for p in range(tensor.ndim) if p < lead or not is_one(tensor.shape[p])]
     return list(range(count)) if count > len(shown) else shown[:count]
@@ -139,8 +141,8 @@ def slot_of(ctx: Context, place: r.Place, size: Size) -> Slot:
     if named is not None and not ctx.fits_target:
         raise Failure(
             place.span,
-            f"the subscript {ctx.text(place)} is the name of a size: is one place meant, or an index? Use another letter"
-            " for an index; give like= or shape= if the place is meant.",
+            f"the subscript {ctx.text(place)} is the name of a size: is one place meant, or an index? Use"
+            " another letter for an index; give like= or shape= if the place is meant.",
             [f"place {named}", f"an index called {named}"],
         )
     guarded = any(ctx.is_guarded(s) for s in value.free_symbols)
@@ -153,7 +155,8 @@ def _inside(ctx: Context, value: sp.Expr, size: Size, place: r.Place) -> None:
     if value.is_nonpositive or (beyond.is_positive and not value.free_symbols - size.free_symbols):
         raise Failure(
             place.span,
-            f"the index {ctx.text(place)} is out of range: indices count from 1, and this axis has size {ctx.shown(size)}.",
+            f"the index {ctx.text(place)} is out of range: indices count from 1, and this axis has size"
+            f" {ctx.shown(size)}.",
             is_shape=True,
         )
 
@@ -166,6 +169,9 @@ def sliced(ctx: Context, tensor: Tensor, slots: Sequence[Slot], span: Span) -> F
     else:
         rows, columns = (slots[kept[0]].size if kept else ONE), ONE
 
+    apart = _taken_apart(ctx, tensor, slots, kept, span)
+    if apart is not None:
+        return apart
     # ranges of rows and columns become slices, so that their indices run over whole axes
     cut = tensor
     if any(
@@ -190,3 +196,27 @@ def sliced(ctx: Context, tensor: Tensor, slots: Sequence[Slot], span: Span) -> F
             raise Failure(span, f"{ctx.text(span)}: {error}.", is_shape=True) from None
 
     return Form(span, rows, columns, entry)
+
+
+def _taken_apart(
+    ctx: Context, tensor: Tensor, slots: Sequence[Slot], kept: Sequence[int], span: Span
+) -> Form | None:
+    """Return an unnamed tensor with merged axes by the indices that its rows and columns stand for."""
+    if not isinstance(tensor, Apply) or tensor.function != "merge" or tensor.name is not None or not kept:
+        return None
+    (inner,) = tensor.operands
+    groups = cast("tuple[tuple[int, ...], ...]", tensor.param("groups"))
+    for axis, (slot, group) in enumerate(zip(slots, groups, strict=True)):
+        whole = slot.start == 0 and slot.size == tensor.shape[axis]
+        if (slot.at is None and not whole) or (slot.at is not None and len(group) > 1):
+            return None
+
+    def deep(row: Indices, column: Indices) -> sp.Expr:
+        parts = {axis: at for axis, at in zip(kept, (row, column), strict=False)}
+        at: list[sp.Expr] = []
+        for axis, slot in enumerate(slots):
+            at += parts[axis] if slot.at is None else [slot.at]
+        return inner.entry(*at)
+
+    sizes = [tuple(inner.shape[a] for a in groups[axis]) for axis in kept]
+    return paired(ctx, sizes[0], sizes[1] if len(sizes) == 2 else (), deep, span)

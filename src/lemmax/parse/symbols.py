@@ -88,7 +88,7 @@ def resolve(ctx: Context, name: Written, part: r.Part) -> Form:
     readings += _of_size(ctx, name, part) + _of_letter(ctx, name, part)
     if not readings or name.base == "e":
         builtin = constant(ctx, name)
-        if builtin is not None and (not readings or name.sup):
+        if builtin is not None and (not readings or (name.sup and not name.sub)):
             readings.append(Reading(builtin[0], builtin[1], 0))
     if not readings:
         raise _unknown(ctx, name)

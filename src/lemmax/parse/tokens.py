@@ -35,13 +35,12 @@ _PAIRS = {
     "BEGIN_CASES": "END_CASES",
 }
 _CLOSING = frozenset(_PAIRS.values())
-_OPERANDS = _CLOSING | frozenset(
-    "NUMBER LETTER GREEK WORD ONES INFINITY DOTS SUBSCRIPT SUPERSCRIPT PRIME".split()
-)
+_OPERANDS = _CLOSING | {"NUMBER", "LETTER", "GREEK", "WORD", "ONES", "INFINITY", "DOTS"}
+_OPERANDS |= {"SUBSCRIPT", "SUPERSCRIPT", "PRIME"}
 _BARS = {"BAR": ("LABS", "RABS"), "DOUBLEBAR": ("LNORM", "RNORM")}
 _SCRIPTS = {"UNDERSCORE": "SUBSCRIPT", "CARET": "SUPERSCRIPT"}
 _STYLED = re.compile(r"\\([A-Za-z]+\*?)\s*(.*)\Z", re.DOTALL)
-_MATRICES = frozenset("matrix pmatrix bmatrix Bmatrix smallmatrix array".split())
+_MATRICES = frozenset(["matrix", "pmatrix", "bmatrix", "Bmatrix", "smallmatrix", "array"])
 
 
 def span_of(token: Token) -> Span:
@@ -145,7 +144,7 @@ class _Scanner:
             base, digits = str(mark), str(token)
             raise Failure(
                 (span_of(mark)[0], end),
-                f"LaTeX reads {base}{digits} as a script of one digit followed by a number; say which is meant.",
+                f"LaTeX reads {base}{digits} as a script of one digit and a number; say which is meant.",
                 [f"{base}{{{digits}}}", f"{base}{{{digits[0]}}} \\cdot {digits[1:]}"],
             )
         if token.type == "MAXMIN":
@@ -181,7 +180,7 @@ class _Scanner:
 def _as(kind: str, token: Token, value: object = None) -> Token:
     from lark import Token
 
-    return Token.new_borrow_pos(kind, str(token) if value is None else value, token)  # type: ignore[arg-type]
+    return Token.new_borrow_pos(kind, str(token) if value is None else value, token)
 
 
 def _script(mark: Token, inside: list[Token], end: int) -> Token:
@@ -226,8 +225,8 @@ def _command(token: Token, words: Collection[str]) -> Token:
         return _as("FUNCTION", token, FUNCTIONS[word])
     raise Failure(
         span_of(token),
-        rf"the command \{word} is not known: expected LaTeX of a formula, without macros of one's own; an upright name"
-        rf" is written \mathrm{{{word}}}.",
+        rf"the command \{word} is not known: expected LaTeX of a formula, without macros of one's own; an upright"
+        rf" name is written \mathrm{{{word}}}.",
     )
 
 

@@ -1,4 +1,4 @@
-r"""Ones, zeros and indicators: :math:`\mathbf 1`, :math:`\mathbf 1_n`, :math:`0_{m \times n}`, :math:`\mathbf 1[x > 0]`."""
+r"""Ones, zeros and indicators: ``\mathbf 1``, ``\mathbf 1_n``, ``0_{m \times n}``, ``\mathbf 1[x > 0]``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def ones(ctx: Context, part: r.Part, sub: r.Script, sub_span: Span) -> Form:
         relations = list(relations[0].parts)
     if any(isinstance(p, r.Relation) for p in relations):
         return indicator(ctx, tuple(p for p in relations if p is not None), (part.span[0], sub_span[1]))
-    sizes = sizes_in(ctx, places, sub_span, wanted=1)
+    sizes = sizes_in(ctx, sub, sub_span[1], sub_span, wanted=1)
     if len(sizes) > 2:
         raise Failure(sub_span, f"{ctx.text(sub_span)}: expected one size or two.")
     return Form(part.span, sizes[0], sizes[1] if len(sizes) == 2 else ONE, lambda row, column: sp.S.One)
@@ -37,7 +37,7 @@ def zero_matrix(ctx: Context, part: r.Number, around: r.Scripted) -> Form:
     """Return zeros of given sizes (or, for the digit 1, ones)."""
     if part.value not in (0, 1):
         raise Failure(around.span, f"{ctx.text(around)}: a number has no subscript.")
-    sizes = sizes_in(ctx, read_places(around.sub, around.sub_span[1]), around.sub_span, wanted=1)
+    sizes = sizes_in(ctx, around.sub, around.sub_span[1], around.sub_span, wanted=1)
     value = part.value
     return Form(around.span, sizes[0], sizes[1] if len(sizes) == 2 else ONE, lambda row, column: value)
 

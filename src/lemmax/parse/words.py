@@ -2,34 +2,34 @@ r"""What commands and upright words of a formula are: operators, functions, lett
 
 from __future__ import annotations
 
-GREEK = frozenset(
-    "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi pi varpi rho varrho "
-    "sigma varsigma tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega "
-    "ell".split()
+
+def _words(*lines: str) -> frozenset[str]:
+    return frozenset(word for line in lines for word in line.split())
+
+
+GREEK = _words(
+    "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi pi varpi",
+    "rho varrho sigma varsigma tau upsilon phi varphi chi psi omega",
+    "Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega ell",
 )
 SPELLED = {"lam": r"\lambda", "eps": r"\varepsilon"}
 """Names in code that stand for Greek letters."""
 
-ACCENTS = frozenset(
-    "bar hat tilde dot ddot check breve acute grave vec widehat widetilde overline underline mathring".split()
+ACCENTS = _words(
+    "bar hat tilde dot ddot check breve acute grave vec widehat widetilde overline underline mathring"
 )
-FONTS = frozenset(
-    "mathbf mathrm mathsf mathcal mathbb mathbbm mathds mathit mathfrak mathscr mathtt boldsymbol bm pmb operatorname "
-    "text textrm textup textbf textit textsf mathop mathnormal".split()
-)
-UPRIGHT = frozenset("mathrm operatorname text textrm textup textsf mathsf mathop".split())
+UPRIGHT = _words("mathrm operatorname text textrm textup textsf mathsf mathop")
 """Fonts that make a word of letters."""
 
+_SAME = _words(
+    "exp log sqrt sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh erf sigmoid",
+    "softplus relu step sign abs floor ceiling pow max min prod logsumexp softmax",
+    "tr det logdet rank cond vec diag onehot dist conv blkdiag",
+)
 FUNCTIONS: dict[str, str] = {
-    **{
-        name: name
-        for name in (
-            "exp log sqrt sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh erf sigmoid softplus "
-            "relu step sign abs floor ceiling pow max min prod logsumexp softmax tr det logdet rank cond vec diag "
-            "onehot dist conv blkdiag"
-        ).split()
-    },
+    **{name: name for name in sorted(_SAME)},
     "Diag": "Diag",
+    **{f"a{name}": f"arc{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
     "ln": "log",
     "Tr": "tr",
     "trace": "tr",

@@ -23,11 +23,13 @@ Evidence. Tested on random instances; each mutant is refuted in the same run.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import sympy as sp
 
 import lemmax as lx
 from lemmax.expr.graph import substitute
-from lemmax.statement import Instances
+from lemmax.statement import Draw, Instances
 
 # -- variables ---------------------------------------------------------------------------------------
 model = lx.models.attention(kernel="gaussian")
@@ -50,28 +52,45 @@ bounds = [
     (lx.sigma(moved, N * n) >= lx.sigma(B, N * n) - beta).named("smallest singular value"),
 ]
 
+# -- instances ---------------------------------------------------------------------------------------
+# the bound is nearly attained by equal tokens, keys where the kernel is steep, a change of the queries
+equal_tokens = Instances(
+    sizes={N: 1, n: (3, 3), D: 1, d: 1, H: 1},
+    draw={X: "ones", WQ: "zeros", DQ: Draw("gaussian", scale=0.01), DK: "zeros"},
+    mutations=(),
+)
+
 # -- mutants: false variants, each with the reason ---------------------------------------------------
 mutants = [
-    lx.Mutant("half the constant", change <= beta / 2, "ratios above 0.9 occur"),
+    lx.Mutant(
+        "half the constant",
+        change <= beta / 2,
+        "ratios above 0.9 occur",
+        instances=equal_tokens,
+    ),
     lx.Mutant(
         "sqrt n lost",
         change <= slope * tokens * weights,
         "with equal tokens all n^2 entries of the kernel move together",
+        instances=equal_tokens,
     ),
     lx.Mutant(
         "tokens to the power 1",
         change <= slope * lx.sqrt(n) * lx.sqrt((lx.spectral_norm(X) ** 2).sum()) * weights,
         "tokens enter through the projections and as what is averaged",
+        instances=equal_tokens,
     ),
     lx.Mutant(
         "exponent over d",
         change <= beta / d ** sp.Rational(3, 4),
         "the exponent is scaled by 1 / sqrt d only",
+        instances=replace(equal_tokens, sizes={**equal_tokens.sizes, d: (3, 3)}),
     ),
     lx.Mutant(
         "changes of queries and keys cancel",
         change <= slope * lx.sqrt(n) * tokens * lx.sqrt(((DQ_norm - DK_norm) ** 2).sum()),
         "changes of equal norm may point in opposite directions",
+        instances=replace(equal_tokens, draw={**equal_tokens.draw, DK: Draw("gaussian", scale=0.01)}),
     ),
 ]
 

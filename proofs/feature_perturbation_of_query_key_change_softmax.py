@@ -26,9 +26,11 @@ Evidence. Tested on random instances; each mutant is refuted in the same run.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import lemmax as lx
 from lemmax.expr.graph import substitute
-from lemmax.statement import Instances
+from lemmax.statement import Draw, Instances
 
 # -- variables ---------------------------------------------------------------------------------------
 model = lx.models.attention(kernel="softmax")
@@ -51,23 +53,39 @@ bounds = [
     (lx.sigma(moved, N * n) >= lx.sigma(B, N * n) - beta).named("smallest singular value"),
 ]
 
+# -- instances ---------------------------------------------------------------------------------------
+# the bound is nearly attained by tokens 1 and -1, nearly equal weights, a change of the queries
+two_tokens = Instances(
+    sizes={N: 1, n: (2, 2), D: 1, d: 1, H: 1},
+    draw={X: "signs", **{t: Draw("gaussian", scale=0.01) for t in (WQ, WK, DQ)}, DK: "zeros"},
+    mutations=(),
+)
+
 # -- mutants: false variants, each with the reason ---------------------------------------------------
 mutants = [
     lx.Mutant(
         "quarter instead of half",
         change <= beta / 2,
         "the Jacobian norm 1/2 is attained at two equal weights",
+        instances=two_tokens,
     ),
-    lx.Mutant("over d instead of sqrt d", change <= beta / lx.sqrt(d), "the logits are scaled by 1 / sqrt d"),
+    lx.Mutant(
+        "over d instead of sqrt d",
+        change <= beta / lx.sqrt(d),
+        "the logits are scaled by 1 / sqrt d",
+        instances=replace(two_tokens, sizes={**two_tokens.sizes, d: (2, 3)}),
+    ),
     lx.Mutant(
         "fourth power of the tokens",
         change <= lx.sqrt((lx.spectral_norm(X) ** 4).sum()) * weights,
         "tokens enter as queries, as keys and as what is averaged: three times",
+        instances=two_tokens,
     ),
     lx.Mutant(
         "globally Lipschitz",
         change <= tokens * lx.sqrt(((DQ_norm + DK_norm) ** 2).sum()) / (2 * lx.sqrt(d)),
         "large key weights multiply the effect of a change in the query weights",
+        instances=replace(two_tokens, draw={**two_tokens.draw, WK: Draw("gaussian", scale=10.0)}),
     ),
     lx.Mutant(
         "old query weights with the change of the keys",
@@ -76,6 +94,7 @@ mutants = [
         * lx.sqrt(((DQ_norm * lx.spectral_norm(WK) + lx.spectral_norm(WQ) * DK_norm) ** 2).sum())
         / (2 * lx.sqrt(d)),
         "the product of the two changes is left out; at W^Q = W^K = 0 nothing would change",
+        instances=replace(two_tokens, draw={X: "signs", WQ: "zeros", WK: "zeros"}),
     ),
 ]
 

@@ -23,7 +23,7 @@ Evidence. Tested on random instances; each mutant is refuted in the same run.
 from __future__ import annotations
 
 import lemmax as lx
-from lemmax.statement import Generic, Instances
+from lemmax.statement import Generic, Instances, Structure
 
 # -- variables ---------------------------------------------------------------------------------------
 model = lx.models.attention(kernel="gaussian")
@@ -44,9 +44,21 @@ full_rank = rank.eq(N * n).named("full row rank")
 # -- mutants: false variants, each with the reason ---------------------------------------------------
 mutants = [
     lx.Mutant(
-        "all weights", drop="generic weights", reason="zero query weights make all rows of a sample coincide"
+        "all weights",
+        drop="generic weights",
+        reason="zero query weights make all rows of a sample coincide",
+        instances=Instances(
+            sizes={N: 1, n: (2, 2), D: 2, d: 1, H: 1}, structure=[Structure("zero", (model.WQ,))]
+        ),
     ),
-    lx.Mutant("dependent tokens", drop="independent tokens", reason="equal tokens give equal rows of B"),
+    lx.Mutant(
+        "dependent tokens",
+        drop="independent tokens",
+        reason="equal tokens give equal rows of B",
+        instances=Instances(
+            sizes={N: 1, n: (2, 2), D: 2, d: 1, H: 1}, structure=[Structure("identical_tokens", (model.X,))]
+        ),
+    ),
     lx.Mutant("full column rank", rank.eq(H * D), "B has only N n rows, fewer than H D in general"),
     lx.Mutant(
         "conditioned as well as the tokens",
@@ -66,5 +78,9 @@ THEOREM = lx.Theorem(
     bound=None,
     reference="derived here; the role of rank B: Song et al., NeurIPS 2024, arXiv 2411.07538",
     mutants=mutants,
-    instances=Instances(sizes={N: 2, n: 2, D: (2, 5), d: 2, H: 2}),
+    instances=Instances(
+        sizes={N: 2, n: 2, D: (2, 5), d: 2, H: 2},
+        mutations=("duplicate", "near_duplicate", "zero", "round", "scale"),
+        mutate=(model.X, WQ),
+    ),
 )

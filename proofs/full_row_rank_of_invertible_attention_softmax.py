@@ -25,8 +25,12 @@ Evidence. Tested on random instances; each mutant is refuted in the same run.
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 import lemmax as lx
-from lemmax.statement import Instances
+from lemmax.statement import Instances, Structure
 
 # -- variables ---------------------------------------------------------------------------------------
 model = lx.models.attention(kernel="softmax")
@@ -41,11 +45,20 @@ bound = lx.sigma(tokens, N * n) ** 2 * (per_head**2).sum()
 
 # -- hypotheses --------------------------------------------------------------------------------------
 independent_tokens = lx.rank(tokens).eq(N * n).named("independent tokens")
-invertible_head = lx.max(per_head).gt(0).named("a head with invertible attention")
+invertible_head = lx.max(lx.min(lx.rank(S), axis=0)).eq(n).named("a head with invertible attention")
 
 # -- conclusion --------------------------------------------------------------------------------------
 full_rank = lx.rank(B).eq(N * n).named("full row rank")
 lower_bound = (lx.sigma(B, N * n) ** 2 >= bound).named("smallest singular value")
+
+# -- instances ---------------------------------------------------------------------------------------
+single = Instances(sizes={N: 1, n: 1, D: 2})  # where the two sides are equal
+
+
+def equal_samples(arrays: dict[str, Any], rng: Any) -> dict[str, Any]:
+    """Let all samples have the tokens of the first."""
+    return {"X": np.repeat(arrays["X"][:1], len(arrays["X"]), axis=0)}
+
 
 # -- mutants: false variants, each with the reason ---------------------------------------------------
 mutants = [
@@ -53,6 +66,7 @@ mutants = [
         "twice the bound",
         lx.sigma(B, N * n) ** 2 >= 2 * bound,
         "at N = n = 1 the two sides are equal",
+        instances=single,
     ),
     lx.Mutant(
         "largest singular value of the tokens",
@@ -64,11 +78,22 @@ mutants = [
         lx.sigma(B, N * n) ** 2 >= lx.sigma(tokens, N * n) ** 2 * (lx.max(smallest, axis=0) ** 2).sum(),
         "one sample with a nearly singular attention matrix suffices for a small singular value",
     ),
-    lx.Mutant("dependent tokens", drop="independent tokens", reason="equal tokens give equal rows of B"),
+    lx.Mutant(
+        "dependent tokens",
+        drop="independent tokens",
+        reason="equal tokens give equal rows of B",
+        instances=Instances(
+            sizes={N: (2, 2), n: 1, D: 2, d: 1, H: 1},
+            structure=[Structure("equal samples", (model.X,), by=equal_samples)],
+        ),
+    ),
     lx.Mutant(
         "singular attention",
         drop="a head with invertible attention",
         reason="zero query weights make all rows of a sample coincide",
+        instances=Instances(
+            sizes={N: 1, n: (2, 2), D: 2, d: 1, H: 1}, structure=[Structure("zero", (model.WQ,))]
+        ),
     ),
 ]
 
@@ -84,5 +109,9 @@ THEOREM = lx.Theorem(
     bound="tight",
     reference="derived here; the role of rank B: Song et al., NeurIPS 2024, arXiv 2411.07538",
     mutants=mutants,
-    instances=Instances(sizes={N: 2, n: 2, D: (2, 5), d: 2, H: 2}),
+    instances=Instances(
+        sizes={N: 2, n: 2, D: (2, 5), d: 2, H: 2},
+        mutations=("duplicate", "near_duplicate", "zero"),
+        mutate=(model.X, model.WQ),
+    ),
 )

@@ -51,6 +51,10 @@ mutants = [
         lx.rank(S).eq(n),
         drop="distinct projections",
         reason="equal projections give equal rows",
+        instances=Instances(
+            sizes={N: 1, n: (2, 2), D: 1, d: 1, H: 1},
+            structure=[Structure("identical_tokens", (model.X,)), Structure("tied", (WQ, WK))],
+        ),
     ),
     lx.Mutant(
         "positive definite",

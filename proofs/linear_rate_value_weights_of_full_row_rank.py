@@ -39,7 +39,7 @@ per_head = lx.sigma(WO, m)  # (H,)
 mu = lx.sigma(B, N * n) ** 2 * lx.min(per_head) ** 2
 L = lx.spectral_norm(B) ** 2 * lx.max(lx.spectral_norm(WO)) ** 2
 eta = theta / L
-steps = 8
+steps = 5
 
 
 def descent(rate: lx.Tensor) -> Convergence:
@@ -55,12 +55,18 @@ short_step = theta.le(1).named("step at most 1/L")
 # -- conclusion --------------------------------------------------------------------------------------
 linear_rate = descent((1 - eta * mu) ** 2)  # with eta mu > 0 under the hypotheses
 
+# -- instances ---------------------------------------------------------------------------------------
+single = Instances(
+    sizes={N: 1, n: 1, D: 2, m: 1}, draw={theta: "uniform"}, derived={Y: model.F - E}
+)  # where the two sides are equal
+
 # -- mutants: false variants, each with the reason ---------------------------------------------------
 mutants = [
     lx.Mutant(
         "rate squared",
         descent((1 - eta * mu) ** 4),
         "at N n = m = 1 the loss falls by exactly (1 - eta mu)^2 a step",
+        instances=single,
     ),
     lx.Mutant(
         "largest curvature in the rate",

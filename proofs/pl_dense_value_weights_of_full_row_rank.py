@@ -46,12 +46,16 @@ output_rank = lx.rank(WO).eq(m).named("output of rank m")
 # -- conclusion --------------------------------------------------------------------------------------
 inequality = lx.sqnorm(gradient) >= 2 * mu * f  # with mu > 0 under the hypotheses
 
+# -- instances ---------------------------------------------------------------------------------------
+single = Instances(sizes={N: 1, n: 1, D: 2, m: 1}, derived={Y: F - E})  # where the two sides are equal
+
 # -- mutants: false variants, each with the reason ---------------------------------------------------
 mutants = [
     lx.Mutant(
         "twice the bound",
         lx.sqnorm(gradient) >= 4 * mu * f,
         "at N n = m = 1 the sides of the theorem are equal",
+        instances=single,
     ),
     lx.Mutant(
         "largest singular value of B",
@@ -83,5 +87,6 @@ THEOREM = lx.Theorem(
     instances=Instances(
         sizes={N: 2, n: 2, d: 2, v: 2, H: 2, D: 3, m: 2},
         derived={Y: F - E},
+        mutate=(model.X, WO),
     ),
 )

@@ -37,9 +37,17 @@ full_row_rank = lx.rank(C).eq(N * n).named("full row rank")
 # -- conclusion --------------------------------------------------------------------------------------
 inequality = lx.sqnorm(gradient) >= 2 * mu * f  # with mu > 0 under the hypothesis
 
+# -- instances ---------------------------------------------------------------------------------------
+single = Instances(sizes={N: 1, n: 1, D: 2, m: 1})  # where the two sides are equal
+
 # -- mutants: false variants, each with the reason ---------------------------------------------------
 mutants = [
-    lx.Mutant("twice the bound", lx.sqnorm(gradient) >= 4 * mu * f, "at N n = 1 the two sides are equal"),
+    lx.Mutant(
+        "twice the bound",
+        lx.sqnorm(gradient) >= 4 * mu * f,
+        "at N n = 1 the two sides are equal",
+        instances=single,
+    ),
     lx.Mutant(
         "features before the value weights",
         lx.sqnorm(gradient) >= 2 * lx.sigma(B, N * n) ** 2 * f,

@@ -26,6 +26,8 @@ Evidence. Tested on random instances; each mutant is refuted in the same run.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import lemmax as lx
 from lemmax.statement import Instances
 
@@ -56,9 +58,17 @@ sensitive_outputs = lx.min(sensitivity).gt(0).named("sensitive outputs")
 # -- conclusion --------------------------------------------------------------------------------------
 inequality = lx.sqnorm(gradient) >= 2 * mu * f  # with mu > 0 under the hypotheses
 
+# -- instances ---------------------------------------------------------------------------------------
+single = Instances(sizes={N: 1, n: 1, D: 2, m: 1}, derived={Y: model.F - E})  # where the two sides are equal
+
 # -- mutants: false variants, each with the reason ---------------------------------------------------
 mutants = [
-    lx.Mutant("twice the bound", lx.sqnorm(gradient) >= 4 * mu * f, "at N n = m = 1 the two sides are equal"),
+    lx.Mutant(
+        "twice the bound",
+        lx.sqnorm(gradient) >= 4 * mu * f,
+        "at N n = m = 1 the two sides are equal",
+        instances=single,
+    ),
     lx.Mutant(
         "most sensitive token",
         lx.sqnorm(gradient) >= 2 * lx.sigma(tokens, N * n) ** 2 * lx.max(sensitivity) ** 2 * f,
@@ -73,6 +83,7 @@ mutants = [
         "sensitivity not over sqrt d",
         lx.sqnorm(gradient) >= 2 * d * mu * f,
         "the squared distances are scaled by 1 / sqrt d",
+        instances=replace(single, sizes={**single.sizes, d: (2, 3)}),
     ),
 ]
 

@@ -28,8 +28,10 @@ Evidence. Tested on random instances; each mutant is refuted in the same run.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import lemmax as lx
-from lemmax.statement import Instances
+from lemmax.statement import Draw, Instances, Structure
 
 # -- variables ---------------------------------------------------------------------------------------
 model = lx.models.attention(kernel="softmax")
@@ -59,12 +61,22 @@ sensitive_outputs = lx.min(sensitivity).gt(0).named("sensitive outputs")
 # -- conclusion --------------------------------------------------------------------------------------
 inequality = lx.sqnorm(gradient) >= 2 * mu * f  # with mu > 0 under the hypotheses
 
+# -- instances ---------------------------------------------------------------------------------------
+# the bound is nearly attained by orthonormal tokens and nearly equal weights
+orthonormal = Instances(
+    sizes={N: 1, n: (2, 2), D: 2, d: 2, m: 1, v: 1, H: 1},
+    draw={WQ: Draw("gaussian", scale=0.1)},
+    structure=[Structure("orthonormal_rows", (X,))],
+    derived={Y: model.F - E},
+)
+
 # -- mutants: false variants, each with the reason ---------------------------------------------------
 mutants = [
     lx.Mutant(
-        "eight times the bound",
-        lx.sqnorm(gradient) >= 16 * mu * f,
+        "four times the bound",
+        lx.sqnorm(gradient) >= 8 * mu * f,
         "the sides agree if tokens are orthonormal, m = 1 and all sensitivities agree",
+        instances=orthonormal,
     ),
     lx.Mutant(
         "most sensitive token",
@@ -80,6 +92,7 @@ mutants = [
         "covariance not over sqrt d",
         lx.sqnorm(gradient) >= 2 * d * mu * f,
         "the logits are scaled by 1 / sqrt d",
+        instances=replace(orthonormal, sizes={**orthonormal.sizes, d: (3, 3)}),
     ),
 ]
 

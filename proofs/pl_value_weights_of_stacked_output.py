@@ -20,12 +20,13 @@ Evidence. Refuted by a small witness, found anew from the seed in every run.
 from __future__ import annotations
 
 import lemmax as lx
-from lemmax.statement import Instances
+from lemmax.statement import Draw, Instances, Structure
 
 # -- variables ---------------------------------------------------------------------------------------
 model = lx.models.attention(kernel="softmax")
 N, n, D, d, v, m, H = model.sizes
 B, WO, f = model.B, model.WO, model.loss
+E = lx.tensor("E", N, n, m)  # plays the residual
 
 # -- expressions -------------------------------------------------------------------------------------
 squared_gradient = lx.sqnorm(lx.gradient(f, model.WV))
@@ -46,5 +47,10 @@ THEOREM = lx.Theorem(
     conclusion=conclusion,
     expected="refuted",
     reference="Derived here; compare Song et al., NeurIPS 2024, arXiv 2411.07538",
-    instances=Instances(sizes={N: 2, n: 2, D: 4, d: 2, v: 2, m: 2, H: 2}),
+    instances=Instances(
+        sizes={N: 1, n: (2, 2), D: 2, d: 1, v: 1, m: 1, H: (2, 2)},
+        draw={model.WQ: Draw("gaussian", scale=3.0), model.WK: Draw("gaussian", scale=3.0)},
+        structure=[Structure("zero_head", (WO,))],
+        derived={model.Y: model.F - E},
+    ),
 )

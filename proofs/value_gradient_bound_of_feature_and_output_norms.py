@@ -47,10 +47,16 @@ bounds = [
     (after_step <= f - lx.sqnorm(gradient) / (2 * L)).named("descent at step 1/L"),
 ]
 
+# -- instances ---------------------------------------------------------------------------------------
+single = Instances(sizes={N: 1, n: 1, D: 2, m: 1})  # where the two sides are equal
+
 # -- mutants: false variants, each with the reason ---------------------------------------------------
 mutants = [
     lx.Mutant(
-        "factor 2 lost", lx.sqnorm(gradient) <= L * f, "at N n = m = 1 the sides of the theorem are equal"
+        "factor 2 lost",
+        lx.sqnorm(gradient) <= L * f,
+        "at N n = m = 1 the sides of the theorem are equal",
+        instances=single,
     ),
     lx.Mutant(
         "smallest output head",

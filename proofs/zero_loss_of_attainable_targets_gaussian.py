@@ -2,7 +2,7 @@ r"""False: descent on the query weights of Gaussian attention reaches zero loss 
 
 Statement. (False.) Let the targets be the outputs of Gaussian attention with other query weights
 $W^*$, all else equal: zero loss is attained at $W^Q = W^*$. Then gradient descent on $W^Q$ with
-backtracking brings the loss below a tenth of its start, within 40 steps.
+backtracking brings the loss below a tenth of its start, within 30 steps.
 
 Hypotheses. (1) Every query is near a key at the start: $\max_j S_{kj} \ge 1/10$ for all k, in each
 sample and head. (2) The first loss is at least 1/10. Both make sure that no run fails merely because
@@ -43,12 +43,12 @@ near = lx.max(model.S, axis=-1).ge(0.1).named("every query is near a key")
 large_loss = f.ge(0.1).named("the first loss is at least 1/10")
 
 # -- conclusion --------------------------------------------------------------------------------------
-conclusion = Convergence(f, (WQ,), step="backtracking", steps=40, reaches=0.1)
+conclusion = Convergence(f, (WQ,), step="backtracking", steps=30, reaches=0.1)
 
 THEOREM = lx.Theorem(
     name="zero_loss_of_attainable_targets_gaussian",
     statement=r"(False.) Gradient descent on $W^Q$ with the Gaussian kernel reaches zero loss whenever "
-    r"zero is attainable (here: a tenth of the first loss, in 40 steps).",
+    r"zero is attainable (here: a tenth of the first loss, in 30 steps).",
     hypotheses=[near, large_loss],
     conclusion=conclusion,
     expected="refuted",

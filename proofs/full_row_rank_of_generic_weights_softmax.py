@@ -70,7 +70,7 @@ mutants = [
 THEOREM = lx.Theorem(
     name="full_row_rank_of_generic_weights_softmax",
     statement=r"If the stacked tokens have rank $N n$, then $\operatorname{rank} B = N n$ for almost all "
-    r"$W^Q, W^K$.",
+    r"$W^Q, W^K$, softmax kernel.",
     sizes=[N * n <= D],
     hypotheses=[independent_tokens, generic_weights],
     conclusion=full_rank,

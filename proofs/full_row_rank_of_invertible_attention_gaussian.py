@@ -99,9 +99,9 @@ mutants = [
 
 THEOREM = lx.Theorem(
     name="full_row_rank_of_invertible_attention_gaussian",
-    statement=r"If the stacked tokens have rank $N n$ and one head has invertible attention matrices, then "
-    r"$\operatorname{rank} B = N n$ and "
-    r"$\sigma_{Nn}(B)^2 \ge \sigma_{Nn}(X)^2 \sum_h \min_i \sigma_{\min}(S_{ih})^2$.",
+    statement=r"If the stacked tokens have rank $N n$ and one head has invertible Gaussian attention "
+    r"matrices, then $\operatorname{rank} B = N n$ and $\sigma_{Nn}(B)^2 \ge \sigma_{Nn}(X)^2 "
+    r"\sum_h \min_i \sigma_{\min}(S_{ih})^2$.",
     sizes=[N * n <= D],
     hypotheses=[independent_tokens, invertible_head],
     conclusion=[full_rank, lower_bound],

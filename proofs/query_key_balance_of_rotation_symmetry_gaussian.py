@@ -48,6 +48,15 @@ orthogonal = (T.mT @ T).eq(lx.eye(d)).named("orthogonal T")
 # -- conclusion --------------------------------------------------------------------------------------
 symmetry = [total.eq(total.mT).named("symmetric sum"), rotated.eq(f).named("rotated loss")]
 
+
+# -- instances ---------------------------------------------------------------------------------------
+def signed_permutations(arrays: dict[str, Any], rng: Any) -> dict[str, Any]:
+    """Make every T_h a signed permutation: orthogonal without rounding."""
+    heads, size, _ = arrays["T"].shape
+    signs = rng.choice([-1.0, 1.0], (heads, size, 1))
+    return {"T": np.stack([np.eye(size)[rng.permutation(size)] for _ in range(heads)]) * signs}
+
+
 # -- mutants: false variants, each with the reason ---------------------------------------------------
 mutants = [
     lx.Mutant("any T", drop="orthogonal T", reason="a general linear map changes distances"),
@@ -66,15 +75,6 @@ mutants = [
         "distances between queries and keys change",
     ),
 ]
-
-
-# -- instances ---------------------------------------------------------------------------------------
-def signed_permutations(arrays: dict[str, Any], rng: Any) -> dict[str, Any]:
-    """Make every T_h a signed permutation: orthogonal without rounding."""
-    heads, size, _ = arrays["T"].shape
-    signs = rng.choice([-1.0, 1.0], (heads, size, 1))
-    return {"T": np.stack([np.eye(size)[rng.permutation(size)] for _ in range(heads)]) * signs}
-
 
 THEOREM = lx.Theorem(
     name="query_key_balance_of_rotation_symmetry_gaussian",

@@ -61,8 +61,8 @@ mutants = [
 
 THEOREM = lx.Theorem(
     name="row_rank_collapse_of_zero_query_weights_gaussian",
-    statement=r"If $W^Q = 0$, then the rows of B that belong to one sample coincide and "
-    r"$\operatorname{rank} B \le N$.",
+    statement=r"If $W^Q = 0$ in Gaussian attention, then the rows of B that belong to one sample "
+    r"coincide and $\operatorname{rank} B \le N$.",
     hypotheses=[zero_queries],
     conclusion=collapse,
     expected="holds",

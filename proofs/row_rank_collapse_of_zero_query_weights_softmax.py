@@ -60,7 +60,7 @@ mutants = [
 
 THEOREM = lx.Theorem(
     name="row_rank_collapse_of_zero_query_weights_softmax",
-    statement=r"If $W^Q = 0$, then the rows of B that belong to one sample coincide and "
+    statement=r"If $W^Q = 0$ in softmax attention, then the rows of B that belong to one sample coincide and "
     r"$\operatorname{rank} B \le N$.",
     hypotheses=[zero_queries],
     conclusion=collapse,

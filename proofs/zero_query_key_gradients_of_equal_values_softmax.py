@@ -43,6 +43,16 @@ no_gradients = [
     key_gradient.eq(0).named("no gradient in W^K"),
 ]
 
+
+# -- instances ---------------------------------------------------------------------------------------
+def value_of_one_coordinate(arrays: dict[str, Any], rng: Any) -> dict[str, Any]:
+    """Let values depend on the last coordinate of tokens only, and that on the sample only."""
+    tokens, weights = arrays["X"].copy(), arrays["WV"].copy()
+    tokens[:, :, -1] = tokens[:, :1, -1]
+    weights[:, :-1] = 0.0
+    return {"X": tokens, "WV": weights}
+
+
 # -- mutants: false variants, each with the reason ---------------------------------------------------
 mutants = [
     lx.Mutant("any values", drop="equal values", reason="the gradients are generically not 0"),
@@ -54,16 +64,6 @@ mutants = [
     lx.Mutant("gradient in the value weights", value_gradient.eq(0), "other value weights give another loss"),
     lx.Mutant("zero loss", f.eq(0), "targets may differ from the common values"),
 ]
-
-
-# -- instances ---------------------------------------------------------------------------------------
-def value_of_one_coordinate(arrays: dict[str, Any], rng: Any) -> dict[str, Any]:
-    """Let values depend on the last coordinate of tokens only, and that on the sample only."""
-    tokens, weights = arrays["X"].copy(), arrays["WV"].copy()
-    tokens[:, :, -1] = tokens[:, :1, -1]
-    weights[:, :-1] = 0.0
-    return {"X": tokens, "WV": weights}
-
 
 THEOREM = lx.Theorem(
     name="zero_query_key_gradients_of_equal_values_softmax",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from pathlib import Path
 
@@ -13,11 +14,12 @@ TEMPLATE = PROOFS / "_template.py"
 FILES = sorted(path for path in PROOFS.glob("*.py") if not path.name.startswith("_"))
 
 HEADINGS = ("Statement.", "Hypotheses.", "Bound.", "Proof idea.", "Reference.", "Evidence.")
-SECTIONS = ("variables", "expressions", "hypotheses", "conclusion", "mutants", "instances")
+SECTIONS = ("variables", "expressions", "hypotheses", "conclusion", "instances", "mutants")
 NEEDED = ("variables", "expressions", "conclusion")
 LINES = (40, 180)
 
 
+@functools.cache
 def theorem_of(path: Path) -> Theorem:
     """Return the theorem of a file."""
     return load_theorem(path)

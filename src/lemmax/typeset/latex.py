@@ -43,7 +43,7 @@ def latex(t: Tensor, notation: Notation = "matrix", where: bool = False, inline:
     >>> n, D = lx.sizes("n D")
     >>> X, w = lx.tensor("X", n, D), lx.tensor("w", D)
     >>> latex(lx.sqnorm(X @ w) / 2), latex(X @ w, notation="index")
-    ('\\frac{1}{2} \\|X w\\|^2', '\\sum_{j=1}^{D} X_{ij} w_{j}')
+    ('\\frac{1}{2} \\|X w\\|^2', '\\sum_{d=1}^{D} X_{id} w_d')
     """
     check(t, notation)
     if inline:

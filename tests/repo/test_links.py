@@ -91,3 +91,12 @@ def test_pictures_can_be_made_again(tmp_path: Path) -> None:
         (width, height), (new_width, new_height) = size_of(IMAGES / name), size_of(tmp_path / name)
         assert abs(new_width - width) <= 0.1 * width and abs(new_height - height) <= 0.1 * height, name
         assert (IMAGES / name).stat().st_size < 100_000
+
+
+PATH_IN_TEXT = re.compile(r"`((?:src|tests|docs|proofs|examples)/[\w./]*)`")
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "docs/explanation/design.md"])
+def test_files_and_folders_that_a_page_names_are_there(name: str) -> None:
+    named = PATH_IN_TEXT.findall((ROOT / name).read_text(encoding="utf-8"))
+    assert not [path for path in named if not (ROOT / path).exists()]

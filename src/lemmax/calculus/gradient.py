@@ -111,6 +111,9 @@ def as_variables(wrt: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
 
 
 def _shaped(g: Tensor, variable: Tensor) -> Tensor:
+    alias = alias_of(g)
+    if alias is not None:
+        return alias
     return Lambda(variable.shape, g.indices, g.terms, g.name) if isinstance(g, Lambda) else g
 
 

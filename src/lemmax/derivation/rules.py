@@ -49,6 +49,10 @@ class Context:
 
 def inline_definitions(before: Tensor, place: Tensor, focus: Tensor | None, context: Context) -> Tensor:
     """Replace unnamed products and plain sums by their definitions."""
+    if context.loss is not None and (has_deltas_to_contract(before) or alias_of(before) is not None):
+        raise ReplayError(
+            f"at {place.label()}: deltas and repeated tensors have rules of their own, which come first."
+        )
     keep = context.variables if context.loss is None else ()
     (after,) = flatten([before], keep=keep)
     return after

@@ -9,8 +9,8 @@ and, by Weyl's inequality, $\sigma_{Nn}(B') \ge \sigma_{Nn}(B) - \beta$.
 Hypotheses. None. The norms of the weights cannot be left out: softmax attention is not globally
 Lipschitz in them.
 
-Bound. Upper bound in the Frobenius norm; the constant 1/2 is tight (ratio 0.9992 seen), for a small
-change at equal weights of two tokens.
+Bound. Upper bound in the Frobenius norm; the constant 1/2 cannot be lowered (ratio 0.9992 seen): it is
+approached by a small change at equal weights of two tokens.
 
 Proof idea. The softmax of a row is 1/2-Lipschitz in the Euclidean norm, so $\|S'_{ih} - S_{ih}\|_F
 \le \tfrac12 \|A'_{ih} - A_{ih}\|_F$. The logits are $A_{ih} = X_i W^Q_h W^{K\top}_h X_i^\top /
@@ -105,7 +105,7 @@ THEOREM = lx.Theorem(
     r"singular values of B move by no more.",
     conclusion=bounds,
     expected="holds",
-    bound="tight",
+    bound="upper",
     reference="derived here; softmax Jacobian norm: arXiv 2510.23012; Weyl's inequality",
     mutants=mutants,
     instances=Instances(sizes={N: 2, n: 3, D: 3, d: 2, H: 2}),

@@ -68,5 +68,5 @@ THEOREM = lx.Theorem(
     bound="tight",
     reference="derived here; the role of rank B: Song et al., NeurIPS 2024, arXiv 2411.07538",
     mutants=mutants,
-    instances=Instances(sizes={d: 2, H: 2}, structure=[Structure("zero", (WQ,))]),
+    instances=Instances(sizes={N: 2, D: 3, d: 1, H: 2}, structure=[Structure("zero", (WQ,))]),
 )

@@ -8,7 +8,7 @@ only count as deficient.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -128,27 +128,11 @@ class WatchedArithmetic(MpArithmetic):
 
     def inverse(self, x: Array) -> Array:
         """Return inverses, undefined for singular matrices."""
-        return self._see(
-            self._each(lambda a: self._solved(self.context.inverse, a).tolist(), x, x.shape[-2:])
-        )
+        return self._see(super().inverse(x))
 
     def determinant(self, x: Array) -> Array:
         """Return determinants."""
-
-        def one(a: Any) -> Any:
-            try:
-                return self._solved(self.context.det, a)
-            except ZeroDivisionError:
-                return self.context.zero
-
-        return self._see(self._each(one, x, ()))
-
-    def _solved(self, f: Callable[[Any], Any], a: Any) -> Any:
-        """Apply a function that eliminates; mpmath stumbles over a column in which no pivot is left."""
-        try:
-            return f(a)
-        except TypeError:
-            raise ZeroDivisionError("singular matrix") from None
+        return self._see(super().determinant(x))
 
     def rank(self, x: Array) -> Array:
         """Count singular values above ``10^(-digits/2)`` relative to the largest; flag deficient ranks."""

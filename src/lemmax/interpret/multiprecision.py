@@ -176,11 +176,31 @@ class MpArithmetic(ArrayArithmetic):
 
     def inverse(self, x: Array) -> Array:
         """Return inverses, undefined for singular matrices."""
-        return self._each(lambda a: self.context.inverse(a).tolist(), x, x.shape[-2:])
+
+        def one(a: Any) -> Any:
+            try:
+                return self.context.inverse(a).tolist()
+            except TypeError:  # mpmath stumbles over a column in which no pivot is left
+                raise ZeroDivisionError("singular matrix") from None
+
+        return self._each(one, x, x.shape[-2:])
 
     def determinant(self, x: Array) -> Array:
-        """Return determinants."""
-        return self._each(self.context.det, x, ())
+        """Return determinants, by elimination; small pivots count, where mpmath would return 0."""
+        return self._each(self._eliminated, x, ())
+
+    def _eliminated(self, a: Any) -> Any:
+        rows = a.tolist()
+        det = self.context.one
+        while rows:
+            row = max(range(len(rows)), key=lambda p: abs(rows[p][0]))
+            pivot = rows[row][0]
+            if pivot == 0:
+                return self.context.zero
+            det *= pivot if row % 2 == 0 else -pivot
+            first = rows.pop(row)
+            rows = [[x - r[0] / pivot * y for x, y in zip(r[1:], first[1:], strict=True)] for r in rows]
+        return det
 
     def log_determinant(self, x: Array) -> Array:
         """Return log det, undefined unless the determinant is positive."""

@@ -35,7 +35,7 @@ def big(ctx: Context, part: r.Big) -> Form:
     if part.operator in ("argmax", "argmin"):
         raise Failure(
             part.span,
-            f"{ctx.text(part)} is a place and no value; it stands in \\mathbf{{1}}[(i) = \\arg\\max_{{k}} ...]"
+            f"{ctx.text(part)} is a place, no value; it stands in \\mathbf{{1}}[(i) = \\arg\\max_{{k}} ...]"
             r" or \operatorname{onehot}(\arg\max ...).",
         )
     if not part.sub and part.operator in ("max", "min"):

@@ -56,7 +56,10 @@ def stacked(ctx: Context, rows: Sequence[Sequence[Form]], span: Span) -> Form:
 
 
 def _opened(ctx: Context, zero: Form) -> Form:
-    sizes = [ctx.unknowns.fresh(zero.span, f"the {which} of the block 0") for which in ("rows", "columns")]
+    sizes = [
+        ctx.unknowns.fresh(zero.span, f"the number of {which} of the block 0")
+        for which in ("rows", "columns")
+    ]
     return Form(zero.span, sizes[0], sizes[1], lambda row, column: sp.S.Zero)
 
 

@@ -2,7 +2,6 @@ r"""Rules of the grammar to records: one method per rule, called while parsing."
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -204,13 +203,14 @@ class Builder:
     def call(self, items: list[Any]) -> r.Part:
         """A function of arguments in brackets."""
         (token, head), group = items
-        arguments = group.parts
-        return r.Call(*_place([token, group], arguments), str(token), _spelled(token), arguments, True, head)
+        function, _, spelled = str(token).partition(" ")
+        return r.Call(*_place([token, group], group.parts), function, spelled, group.parts, True, head)
 
     def bare_call(self, items: list[Any]) -> r.Part:
         """A function of an argument without brackets."""
         (token, head), argument = items
-        return r.Call(*_place([token, argument]), str(token), _spelled(token), (argument,), False, head)
+        function, _, spelled = str(token).partition(" ")
+        return r.Call(*_place([token, argument]), function, spelled, (argument,), False, head)
 
     def group(self, items: list[Any]) -> r.Part:
         """Brackets."""
@@ -312,6 +312,10 @@ class Builder:
         low, high = _parts(items)
         return r.Place(*_place(items), "range", low, high)
 
+    def onward(self, items: list[Any]) -> r.Part:
+        """An index and a colon side by side, as in ``A_{i:}``."""
+        return r.Place(*_place(items), "onward", items[0], None)
+
     def subscripts(self, items: list[Any]) -> r.Part:
         """All places of a subscript."""
         return r.Places(*_place(items), _parts(items))  # type: ignore[arg-type]
@@ -330,12 +334,6 @@ class Builder:
         """A formula with definitions."""
         whole, *definitions = _parts(items)
         return r.Formula(*_place(items), whole, tuple(definitions))  # type: ignore[arg-type]
-
-
-def _spelled(token: Token) -> str:
-    """Return the word if a function was written as plain letters."""
-    start, end = span_of(token)
-    return str(token) if end - start == len(token) and re.fullmatch(r"[A-Za-z]+", token) else ""
 
 
 def _merged(scripts: Sequence[Token], span: Span) -> tuple[r.Script, r.Script, int, Span, Span]:

@@ -311,7 +311,11 @@ def is_callee(ctx: Context, factor: r.Part, following: r.Part) -> bool:
     base = factor.base if isinstance(factor, r.Scripted) else factor
     if not isinstance(base, r.Symbol) or base.text not in (r"\sigma", r"\lambda"):
         return False
-    return not ctx.names.is_given(canonical_base(base.text)) and ctx.letter(base.text) is None
+    which = joined(factor.sub) if isinstance(factor, r.Scripted) else ""
+    given = ctx.names.carried_by(canonical_base(base.text))[0]
+    if which in ("min", "max"):
+        return all(n.key.sub != (which,) for n in given)
+    return not given and ctx.letter(base.text) is None
 
 
 def called(ctx: Context, factor: r.Part, following: r.Part) -> Form:

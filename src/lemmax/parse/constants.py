@@ -68,13 +68,20 @@ def unit_vector(ctx: Context, name: Written) -> Form:
     if letter is not None and letter.last is None and letter.text not in ctx.guarded:
         rows, at = ctx.ranges[letter.symbol], letter.symbol
     else:
-        rows, at = ctx.unknowns.fresh(name.span, ctx.text(name.span)), position(ctx, integer(ctx, part))
+        rows, at = (
+            ctx.unknowns.fresh(name.span, f"the size of {ctx.text(name.span)}"),
+            position(ctx, integer(ctx, part)),
+        )
     return Form(name.span, rows, ONE, lambda row, column: sp.KroneckerDelta(row, at))
 
 
 def _identity(ctx: Context, name: Written) -> Builtin | None:
     def value() -> Form:
-        size = _sizes(ctx, name)[0] if name.sub else ctx.unknowns.fresh(name.span, ctx.text(name.span))
+        size = (
+            _sizes(ctx, name)[0]
+            if name.sub
+            else ctx.unknowns.fresh(name.span, f"the size of {ctx.text(name.span)}")
+        )
         return _raised(
             ctx, name, Form(name.span, size, size, lambda row, column: sp.KroneckerDelta(row, column))
         )

@@ -14,6 +14,8 @@ from lemmax.parse.names import Names
 from lemmax.parse.records import Part
 from lemmax.parse.unknowns import Unknowns
 
+_LONGEST = 120  # characters of a part that a message shows
+
 
 @dataclass(frozen=True, slots=True)
 class Letter:
@@ -62,9 +64,10 @@ class Context:
     guarded: frozenset[str] = frozenset()
 
     def text(self, part: Part | Span) -> str:
-        """Return a part as it was written."""
+        """Return a part as it was written, shortened if it is long."""
         start, end = part.span if isinstance(part, Part) else part
-        return self.source[start:end].strip()
+        found = self.source[start:end].strip()
+        return found if len(found) <= _LONGEST else f"{found[: _LONGEST - 3]}..."
 
     def inside(self, letters: list[Letter]) -> Context:
         """Return the context in which letters are bound."""
@@ -105,8 +108,8 @@ class Context:
         own = self.ranges[letter.symbol] if letter.last is None else letter.last
         failure = Failure(
             span,
-            f"the index {letter.text} runs over sizes {self.shown(own)} and {self.shown(size)}; one letter is one"
-            " index.",
+            f"the index {letter.text} runs over sizes {self.shown(own)} and {self.shown(size)}; one letter is"
+            " one index.",
             is_shape=True,
         )
         if letter.last is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sympy as sp
 
+from lemmax.expr.sizes import same_size
 from lemmax.parse import records as r
 from lemmax.parse.algebra import (
     entrywise,
@@ -59,14 +60,20 @@ def raised(ctx: Context, base: Form, tokens: r.Script, sup_span: Span, primes: i
         return scalar_power(form, number, span)
     whole = whole_number(number.entry(zero, zero)) if not _is_open(value) else None
     if whole is None or whole == 0:
-        base_text, text = ctx.text(base.span), ctx.text(value)
-        raise Failure(
-            span,
-            f"the power {text} of {described(ctx, form)}: expected a scalar, or a square matrix and a"
-            " whole exponent.",
-            [rf"{base_text}^{{\circ {text}}}"],
-        )
+        raise _no_power(ctx, form, ctx.text(value), span)
+    if not same_size(ctx.unknowns.value(form.rows), ctx.unknowns.value(form.columns)):
+        raise _no_power(ctx, form, ctx.text(value), span)
     return matrix_power(ctx, form, whole, span)
+
+
+def _no_power(ctx: Context, form: Form, text: str, span: Span) -> Failure:
+    return Failure(
+        span,
+        f"the power {text} of {described(ctx, form)}: expected a scalar, or a square matrix and a whole"
+        " exponent.",
+        [rf"{ctx.text(form.span)}^{{\circ {text}}}, entry by entry"],
+        is_shape=True,
+    )
 
 
 def _is_open(part: r.Part) -> bool:

@@ -158,6 +158,12 @@ def split_places(places: r.Places, most: int) -> list[list[r.Place]]:
 
 def _split(place: r.Place, digits: bool) -> list[r.Place]:
     part = place.low
+    if place.kind == "onward" and part is not None:
+        at, colon = ((part.span[0], part.span[1]), (place.span[1] - 1, place.span[1]))
+        return [
+            *_split(r.Place(at, place.depth, "at", part, None), digits),
+            r.Place(colon, 1, "all", None, None),
+        ]
     if place.kind != "at" or part is None:
         return [place]
     pieces = list(part.parts) if isinstance(part, r.Product) else [part]

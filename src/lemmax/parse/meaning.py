@@ -7,6 +7,7 @@ from typing import Any
 
 import sympy as sp
 
+from lemmax.expr.sizes import same_size
 from lemmax.parse import records as r
 from lemmax.parse.algebra import add, divide, entrywise, kron, multiply, scalar_power
 from lemmax.parse.context import Context
@@ -115,7 +116,14 @@ def _mixed(ctx: Context, part: r.Mixed) -> Form:
         raise Failure(part.span, rf"{ctx.text(part)}: a product after \oslash; use brackets.")
     for p in part.parts[:-1]:
         _closed(ctx, p, part)
-    forms = [mean(ctx, p) for p in part.parts]
+    factors = [_factor_forms(ctx, p) for p in part.parts]
+    if "KRON" not in kinds:
+        for position, (p, q) in enumerate(zip(part.parts, part.parts[1:], strict=False)):
+            _check_grouping(ctx, p, factors[position], q, factors[position + 1])
+    forms = [
+        fs[0] if len(fs) == 1 else multiply(ctx, fs, p.span)
+        for p, fs in zip(part.parts, factors, strict=True)
+    ]
     result = forms[0]
     for operator, other in zip(part.operators, forms[1:], strict=True):
         span = part.span[0], other.span[1]
@@ -125,6 +133,28 @@ def _mixed(ctx: Context, part: r.Mixed) -> Form:
             what = "entrywise product" if operator == "HADAMARD" else "entrywise quotient"
             result = entrywise(ctx, _ENTRYWISE[operator], [result, other], span, what)
     return result
+
+
+def _factor_forms(ctx: Context, part: r.Part) -> list[Form]:
+    return product_forms(ctx, part) if isinstance(part, r.Product) else [mean(ctx, part)]
+
+
+def _check_grouping(ctx: Context, left: r.Part, before: list[Form], right: r.Part, after: list[Form]) -> None:
+    r"""Refuse ``A x \odot y`` where ``A (x \odot y)`` has a value too."""
+    shaped = [[f for f in forms if not is_scalar(ctx, f)] for forms in (before, after)]
+    if not all(shaped) or len(shaped[0]) + len(shaped[1]) <= 2:
+        return
+    a, b = shaped[0][-1], shaped[1][0]
+    sizes = ((a.rows, b.rows), (a.columns, b.columns))
+    if not all(same_size(ctx.unknowns.value(x), ctx.unknowns.value(y)) for x, y in sizes):
+        return
+    span = left.span[0], right.span[1]
+    middle = ctx.source[left.span[1] : right.span[0]].strip()
+    pair = f"({ctx.text(a.span)} {middle} {ctx.text(b.span)})"
+    inner = f"{ctx.source[left.span[0] : a.span[0]]}{pair}{ctx.source[b.span[1] : right.span[1]]}"
+    sides = [f"({ctx.text(p)})" if isinstance(p, r.Product) else ctx.text(p) for p in (left, right)]
+    outer = f"{sides[0]} {middle} {sides[1]}"
+    raise Failure(span, f"{ctx.text(span)}: which factors belong together? Use brackets.", [outer, inner])
 
 
 def _closed(ctx: Context, p: r.Part, around: r.Part) -> None:
@@ -202,6 +232,11 @@ def _check_slash(ctx: Context, part: r.Chain, slashes: list[int]) -> None:
 
 
 def _product(ctx: Context, part: r.Product) -> Form:
+    return multiply(ctx, product_forms(ctx, part), part.span)
+
+
+def product_forms(ctx: Context, part: r.Product) -> list[Form]:
+    """Return the values of factors side by side; a function and the brackets after it are one factor."""
     from lemmax.parse.calls import called, is_callee
     from lemmax.parse.spelling import join_letters
 
@@ -219,12 +254,19 @@ def _product(ctx: Context, part: r.Product) -> Form:
             )
         if following is not None and not isinstance(following, r.Call):
             _closed(ctx, factor, part)
+        if isinstance(factor, r.Number) and factor.value == 1 and forms and not is_scalar(ctx, forms[-1]):
+            text = ctx.text(forms[-1].span)
+            raise Failure(
+                part.span,
+                f"{ctx.text(part)}: the number 1 after a matrix.",
+                [rf"{text} \mathbf{{1}}, times the vector of ones", text],
+            )
         if following is not None and is_callee(ctx, factor, following):
             forms.append(called(ctx, factor, following))
             position += 1
         else:
             forms.append(mean(ctx, factor))
-    return multiply(ctx, forms, part.span)
+    return forms
 
 
 def _fraction(ctx: Context, part: r.Fraction) -> Form:

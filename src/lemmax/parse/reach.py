@@ -37,7 +37,7 @@ def bound_letters(big: r.Big) -> set[str]:
 
 
 def binders_of(place: r.Place) -> tuple[r.Part, ...]:
-    r"""Return the parts of a place below a big operator that it binds: j in ``j=1`` and in ``1 \le j \le n``."""
+    r"""Return the parts of a place below a big operator that it binds: j in ``j=1``, ``1 \le j \le n``."""
     part = place.low
     if place.kind != "at" or part is None:
         return ()

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import sympy as sp
 
-from lemmax.expr.indexing import merge
+from lemmax.expr.indexing import merge, split
 from lemmax.expr.indices import fresh, is_index
 from lemmax.expr.nodes import Apply, Lambda
 from lemmax.expr.notation import to_terms
@@ -127,9 +127,32 @@ def _split(
         count = sp.cancel(size / modulus)
         first, second = fresh(2)
         swapped = expr.xreplace({low: second, high: first})
-        if count.is_integer and not swapped.has(symbol):
+        if not count.is_integer:
+            continue
+        swapped = swapped.xreplace(_over_split_axes(swapped, symbol, (first, count), (second, modulus)))
+        if not swapped.has(symbol):
             return swapped, [(first, count), (second, modulus)]
     return None
+
+
+def _over_split_axes(
+    expr: sp.Expr, symbol: sp.Symbol, first: tuple[sp.Symbol, Size], second: tuple[sp.Symbol, Size]
+) -> dict[sp.Expr, sp.Expr]:
+    """Return entries of tensors whose axis is split where the index runs over the whole of it."""
+    swap: dict[sp.Expr, sp.Expr] = {}
+    for entry in sorted(expr.atoms(sp.Indexed), key=str):
+        at = [axis for axis, i in enumerate(entry.indices) if i == symbol]
+        if len(at) != 1 or any(i != symbol and i.has(symbol) for i in entry.indices):
+            continue
+        t: Tensor = entry.base.label.tensor
+        shape = [*t.shape[: at[0]], first[1], second[1], *t.shape[at[0] + 1 :]]
+        counts = iter(range(len(shape)))
+        groups = tuple(
+            tuple(next(counts) for _ in range(2 if axis == at[0] else 1)) for axis in range(t.ndim)
+        )
+        indices = [*entry.indices[: at[0]], first[0], second[0], *entry.indices[at[0] + 1 :]]
+        swap[entry] = split(t, groups, tuple(shape)).entry(*indices)
+    return swap
 
 
 def _split_sums(expr: sp.Expr) -> sp.Expr:

@@ -87,7 +87,7 @@ def _count_failure(ctx: Context, tensor: Tensor, count: int, span: Span, is_row:
     text = ctx.text(span)
     if is_row:
         return Failure(
-            span, f"{text} is read as a row of {tensor.label()}, which needs {tensor.ndim - 1} subscripts."
+            span, f"{text} is read as a row of {tensor.label()}, which needs {tensor.ndim - 1} subscript(s)."
         )
     if count > tensor.ndim:
         return Failure(span, f"{text} has more subscripts than {tensor.label()} has axes.", is_shape=True)

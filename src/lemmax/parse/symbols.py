@@ -8,15 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from lemmax.expr.sizes import is_one, same_size
 from lemmax.expr.tensor import Tensor
 from lemmax.parse import records as r
 from lemmax.parse.constants import constant
 from lemmax.parse.context import Context
 from lemmax.parse.exponents import raised
 from lemmax.parse.failure import Failure, Span
-from lemmax.parse.forms import Form, scalar
+from lemmax.parse.forms import Form, is_scalar, scalar
 from lemmax.parse.integers import size_of
-from lemmax.parse.names import Named, canonical_base, plain
+from lemmax.parse.names import Named, canonical_base
 from lemmax.parse.scripts import after, joined, letter_text
 from lemmax.parse.subscripts import subscripted
 
@@ -61,7 +62,7 @@ def written(part: r.Part) -> Written | None:
         if inner is None or inner.extra or (inner.sup and part.sup) or (inner.primes and part.sup):
             return None
         sub, extra = (inner.sub, part.sub) if inner.sub else (part.sub, ())
-        sub_end = inner.sub_end if inner.sub else part.sub_span[1]
+        sub_end = part.sub_span[1] if part.sub and not inner.sub else inner.sub_end
         sup, sup_span = (inner.sup, inner.sup_span) if inner.sup else (part.sup, part.sup_span)
         return Written(inner.base, sub, sup, inner.primes + part.primes, extra, part.span, sub_end, sup_span)
     return None
@@ -112,6 +113,8 @@ def _of_tensor(ctx: Context, named: Named, name: Written, is_row: bool) -> Readi
     def value() -> Form:
         base_span = name.span[0], max(name.sub_end, name.span[0] + 1)
         form = subscripted(ctx, named.tensor, sub, name.sub_end, base_span, is_row, name.extra)
+        if (sub or name.extra) and (sup or primes):
+            check_entry(ctx, named.tensor, form, sup, primes, name)
         return raised(ctx, form, sup, name.sup_span, primes, name.span)
 
     said = f"{'a row or entry of ' if is_row else ''}the tensor {named.key.text}"
@@ -120,6 +123,31 @@ def _of_tensor(ctx: Context, named: Named, name: Written, is_row: bool) -> Readi
     if sup or primes:
         said += f", superscript {joined(sup) or chr(39) * primes}"
     return Reading(said, value, len(key.sub) + len(key.sup))
+
+
+def check_entry(ctx: Context, tensor: Tensor, form: Form, sup: r.Script, primes: int, name: Written) -> None:
+    r"""Refuse ``A^\top_{ij}`` and ``A^{-1}_{ij}``: is it the entry of the matrix with the superscript?
+
+    Raises:
+        Failure: it is not clear; ``A_{ij}^2`` is the square of an entry, ``A^2_{ij}`` is not clear.
+    """
+    if tensor.ndim < 2 or not is_scalar(ctx, form) or any(is_one(s) for s in tensor.shape[-2:]):
+        return
+    text = joined(sup) if sup else r"\top"
+    is_transposed = text in (r"\top", "T", "'")
+    is_square = same_size(tensor.shape[-1], tensor.shape[-2])
+    is_inverse = text.startswith("-")
+    behind = name.sup_span[0] > name.sub_end - 1
+    if text.startswith((r"\circ", r"\odot")) or not (
+        is_transposed or (is_square and (is_inverse or not behind))
+    ):
+        return
+    base, low = name.base, joined(name.sub)
+    high = rf"{{{text}}}"
+    readings = [rf"({base}^{high})_{{{low}}}, an entry of the matrix"]
+    if not is_transposed:
+        readings.append(rf"({base}_{{{low}}})^{high}, a power of an entry")
+    raise Failure(name.span, f"{ctx.text(name.span)}: an entry with a superscript.", readings)
 
 
 def _of_word(ctx: Context, named: Named, name: Written) -> Reading:
@@ -199,8 +227,8 @@ def _unknown(ctx: Context, name: Written) -> Failure:
     close = ctx.names.close_to(name.base if not name.sup else f"{name.base}^{joined(name.sup)}")
     hint = f" Did you mean {' or '.join(close)}?" if close else ""
     known = ", ".join(n.key.text for n in ctx.names.all()[:20]) or "none"
-    kind = "name" if plain(name.base) == name.base or len(name.base) > 1 else "letter"
-    return Failure(name.span, f"the {kind} {text} is not known.{hint} Names given: {known}.")
+    sizes = ", ".join(sorted(str(s) for s in ctx.names.sizes.values())) or "none"
+    return Failure(name.span, f"the name {text} is not known.{hint} Names given: {known}; sizes: {sizes}.")
 
 
 def bare_tensor(ctx: Context, part: r.Part) -> Tensor | None:

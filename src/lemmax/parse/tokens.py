@@ -198,7 +198,7 @@ def _classified(token: Token, words: Collection[str]) -> Token:
     if token.type == "STYLED":
         return _styled(token, words)
     if token.type == "CALLED":
-        return _as("FUNCTION", token, (FUNCTIONS[str(token)], str(token)))
+        return _as("FUNCTION", token, f"{FUNCTIONS[str(token)]} {token}")  # the word is kept
     if token.type == "ENVIRONMENT":
         return _environment(token)
     if token.type in ("LSIZED", "RSIZED"):
@@ -225,8 +225,8 @@ def _command(token: Token, words: Collection[str]) -> Token:
         return _as("FUNCTION", token, FUNCTIONS[word])
     raise Failure(
         span_of(token),
-        rf"the command \{word} is not known: expected LaTeX of a formula, without macros of one's own; an upright"
-        rf" name is written \mathrm{{{word}}}.",
+        rf"the command \{word} is not known: expected LaTeX of a formula, without macros of one's own; an"
+        rf" upright name is written \mathrm{{{word}}}.",
     )
 
 
@@ -252,7 +252,7 @@ def _styled(token: Token, words: Collection[str]) -> Token:
             return _as("BIG", token, BIG[text])
         if text in FUNCTIONS and (text not in words or font == "operatorname"):
             return _as("FUNCTION", token, FUNCTIONS[text])
-    return _as("WORD", token)
+    return _as("WORD", token, rf"\{font}{{{text}}}")
 
 
 def _environment(token: Token) -> Token:

@@ -16,7 +16,7 @@ class Unknowns:
     """Unknown sizes and what is known about them.
 
     Attributes:
-        spans: per unknown size the place where it came up, and what it is the size of.
+        spans: per unknown size the place where it came up, and what it is.
         solved: what unknown sizes were found to be.
         waiting: equations that could not be solved when they came up.
     """
@@ -26,7 +26,7 @@ class Unknowns:
     waiting: list[tuple[Size, Size, Failure]] = field(default_factory=list)
 
     def fresh(self, span: Span, of: str) -> sp.Symbol:
-        """Return a new unknown size; ``of`` says in words what it is the size of."""
+        """Return a new unknown size; ``of`` says in words what it is."""
         symbol = sp.Symbol(f"?{len(self.spans)}", integer=True, positive=True)
         self.spans[symbol] = span, of
         return symbol
@@ -82,14 +82,14 @@ class Unknowns:
         """Return a size that must be known by now.
 
         Raises:
-            Failure: it is not; the failure shows what it is the size of.
+            Failure: it is not; the failure shows what it is.
         """
         found = self.value(size)
         for symbol in sorted((s for s in found.free_symbols if s in self.spans), key=str):
             span, of = self.spans[symbol]
             raise Failure(
                 span,
-                f"the size of {of} does not follow from the formula; write it out, or give like= or shape=.",
+                f"{of} does not follow from the formula; write it out, or give like= or shape=.",
             )
         return found
 

@@ -19,7 +19,7 @@ from lemmax.parse.reader import read_places
 def ones(ctx: Context, part: r.Part, sub: r.Script, sub_span: Span) -> Form:
     """Return a vector or matrix of ones, or an indicator if the subscript is a condition."""
     if not sub:
-        rows = ctx.unknowns.fresh(part.span, ctx.text(part))
+        rows = ctx.unknowns.fresh(part.span, f"the size of {ctx.text(part)}")
         return Form(part.span, rows, ONE, lambda row, column: sp.S.One)
     places = read_places(sub, sub_span[1])
     relations = [p.low for p in places.places]

@@ -28,6 +28,7 @@ from lemmax.interpret import Evaluator
 from lemmax.statement.verdict import Verdict
 
 _MOST_CANDIDATES = 400
+_RANK_ONE = "the rank-one term of diag(s) - s s^T is missing"
 _AGREE = 1e-8  # relative; a candidate that agrees is proved afterwards, so this only filters
 
 
@@ -217,8 +218,7 @@ def repairs(claim: Tensor, right: Tensor) -> Iterator[Repair]:
     ):  # as it was written: flattening joins S * P with what follows
         whole = _missing_rank_one(node) if isinstance(node, Lambda) else None
         if whole is not None:
-            text = "the rank-one term of diag(s) - s s^T is missing"
-            yield Repair("softmax Jacobian", text, _replace(claim, node, whole))
+            yield Repair("softmax Jacobian", _RANK_ONE, _replace(claim, node, whole))
 
 
 def _replace(root: Tensor, old: Tensor, new: Tensor) -> Tensor:
@@ -264,6 +264,7 @@ def _changes_of_term(node: Lambda, position: int) -> Iterator[tuple[str, str, Te
             f"leave out summand {position + 1}",
             Lambda(node.shape, node.indices, rest, node.name),
         )
+    yield from _whole_jacobians(node, position)
     for entry in sorted(term.expr.atoms(sp.Indexed), key=str):
         t = entry_tensor(entry)
         if t is None or t.ndim < 2 or not same_size(t.shape[-1], t.shape[-2]):
@@ -277,6 +278,20 @@ def _changes_of_term(node: Lambda, position: int) -> Iterator[tuple[str, str, Te
                 f"transpose {name}",
                 _with_term(node, position, term.expr.xreplace({entry: swapped})),
             )
+
+
+def _whole_jacobians(node: Lambda, position: int) -> Iterator[tuple[str, str, Tensor]]:
+    """Read a softmax times a tensor at the same place as the diagonal part of its Jacobian."""
+    factors = sp.Mul.make_args(node.terms[position].expr)
+    entries = [(f, t) for f in factors if (t := entry_tensor(f)) is not None and t.ndim]
+    for at, s in entries:
+        if not isinstance(s, Apply) or s.function != "softmax":
+            continue
+        for other, g in entries:
+            if other is not at and g.shape == s.shape and indices_of(other) == indices_of(at):
+                whole = Apply("softmax_pullback", (s, g), s.shape, s.params).entry(*indices_of(at))
+                rest = sp.Mul(*[f for f in factors if f is not at and f is not other])
+                yield "softmax Jacobian", _RANK_ONE, _with_term(node, position, rest * whole)
 
 
 def _missing_rank_one(node: Lambda) -> Tensor | None:

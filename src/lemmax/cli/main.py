@@ -20,6 +20,7 @@ from lemmax.cli.check import check
 from lemmax.cli.codegen import codegen
 from lemmax.cli.derive import derive
 from lemmax.cli.export import export
+from lemmax.cli.formula import formula
 from lemmax.cli.screen import emit_json
 from lemmax.errors import LemmaxError
 
@@ -53,7 +54,7 @@ def lemmax() -> None:
     """
 
 
-for command in (derive, codegen, check, export, list_):
+for command in (derive, codegen, formula, check, export, list_):
     lemmax.add_command(command)
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 
 import lemmax as lx
+from lemmax.expr.graph import inputs_of
 
 n, D = lx.sizes("n D")
 x, y, m = lx.tensor("x", n), lx.tensor("y", n), lx.tensor("m", n)
@@ -117,3 +120,22 @@ def test_powers_at_zero() -> None:
     assert both(lx.gradient(lx.sum(x**2), x), x=[0, 1]).tolist() == [0, 2]
     assert both(lx.gradient(lx.sum(x**3 + x), x), x=[0, -1]).tolist() == [1, 4]
     assert both(lx.gradient(lx.sum(x ** lx.tensor("t")), x), x=[0, 2], t=2).tolist() == [0, 4]
+
+
+@pytest.mark.parametrize("function", [lx.maximum, lx.minimum])
+def test_at_a_tie_of_two_entries_their_slopes_add_up_to_one(function: Callable[..., Any]) -> None:
+    x, y, z = (lx.tensor(name, n) for name in "xyz")
+    ties = {"x": np.array([1.0, 1, 1, 2]), "y": np.array([1.0, 1, 2, 1]), "z": np.array([1.0, 2, 1, 1])}
+    half = (x / 2).named("t")
+    for loss in (function(x, y), function(function(x, y), z), function(half, y - x / 2) + x / 2):
+        slopes = lx.gradient(lx.sum(loss), tuple(inputs_of(loss)), nonsmooth="subgradient")
+        values = [lx.evaluate(g, {t.name: ties[t.name] for t in inputs_of(g)}) for g in slopes]
+        np.testing.assert_array_equal(sum(values), np.ones(4))
+        assert min(np.min(v) for v in values) >= 0
+
+
+def test_at_a_tie_with_a_constant_the_slope_is_that_of_relu() -> None:
+    x = lx.tensor("x", n)
+    for loss in (lx.maximum(x, 1), lx.minimum(x, 1), lx.maximum(1, x)):
+        g = lx.gradient(lx.sum(loss), x, nonsmooth="subgradient")
+        np.testing.assert_array_equal(lx.evaluate(g, x=np.ones(3)), np.zeros(3))

@@ -46,6 +46,25 @@ def test_equal_operations_are_one_value() -> None:
     assert pool.reduce("sum", a, ()) is a
 
 
+@pytest.mark.parametrize("c", [0.1, 1.0, 0.1 / lx.sqrt(n), 49.0])
+def test_a_common_factor_that_is_a_float_is_taken_out_once(c: sp.Expr) -> None:
+    A, B = lx.tensor("A", n, D), lx.tensor("B", n, D)
+    a, b = np.arange(6.0).reshape(2, 3), np.ones((2, 3))
+    factor = float(sp.sympify(c).subs(n, 2))
+    for sign in (1, -1):
+        got = lx.compile(sign * (c * lx.exp(A) + c * B))(a, b)
+        np.testing.assert_allclose(got, sign * factor * (np.exp(a) + b), rtol=1e-14)
+
+
+@pytest.mark.parametrize("name", ["relu", "sigmoid", "softplus", "arcsinh", "tanh"])
+def test_functions_of_sizes_and_numbers(name: str) -> None:
+    A, function = lx.tensor("A", n), getattr(lx, name)
+    for t in (function(n - 3) * A, function(-40 - n) * A, function(0 * A) + A, function(lx.zeros(n) - 2) + A):
+        for size in (2, 5):
+            a = np.arange(1.0, size + 1)
+            np.testing.assert_allclose(lx.compile(t)(a), lx.evaluate(t, A=a), rtol=1e-14)
+
+
 def test_numbers_move_outwards() -> None:
     pool = Pool()
     a, b = leaf(pool, "a", n), leaf(pool, "b", n)

@@ -107,7 +107,7 @@ def differentiate(expr: sp.Expr, entry: sp.Expr, nonsmooth: Smoothness) -> sp.Ex
     x = sp.Dummy("x", **assumptions)
     held = expr.xreplace({entry: x})
     _check_smooth(held, x, entry, nonsmooth)
-    slope = sp.diff(held, x)
+    slope = sp.diff(_break_ties(expr).xreplace({entry: x}), x)
     slope = slope.replace(sp.Heaviside, lambda z, *_: step(z)).replace(sp.DiracDelta, lambda *_: sp.S.Zero)
     if slope.has(sp.Derivative, sp.Subs):
         raise MissingRule(
@@ -116,6 +116,22 @@ def differentiate(expr: sp.Expr, entry: sp.Expr, nonsmooth: Smoothness) -> sp.Ex
         )
     slope = slope.replace(lambda e: e.is_Mul, _join_powers)
     return slope.xreplace({x: entry})
+
+
+def _break_ties(expr: sp.Expr) -> sp.Expr:
+    """Write ``max(a, b)`` as ``a + relu(b - a)``, and ``min`` alike, for the derivative.
+
+    SymPy's derivatives of ``max(a, b)`` in a and in b are both 0 where a = b, which is no subgradient:
+    the two must add up to 1.  Constants come first, so that the slope of ``max(x, 0)`` at 0 is that of relu.
+    """
+    return expr.replace(sp.Max, lambda *args: _fold(1, args)).replace(sp.Min, lambda *args: _fold(-1, args))
+
+
+def _fold(sign: int, args: tuple[sp.Expr, ...]) -> sp.Expr:
+    first, *others = sorted(args, key=lambda a: (bool(a.atoms(TensorSymbol)), str(a)))
+    for other in others:
+        first += sign * relu(sign * (other - first))
+    return first
 
 
 def _join_powers(product: sp.Mul) -> sp.Expr:

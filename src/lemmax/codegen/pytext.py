@@ -10,6 +10,7 @@ from typing import Final
 import sympy as sp
 
 from lemmax.errors import UnsupportedYet
+from lemmax.expr.functions import relu, sigmoid, softplus, step
 
 ATOM: Final = 100
 POWER: Final = 90
@@ -57,7 +58,14 @@ _FUNCTIONS: dict[type[sp.Basic], str] = {
     sp.exp: "exp", sp.log: "log", sp.Abs: "abs", sp.sin: "sin", sp.cos: "cos", sp.tan: "tan",
     sp.sinh: "sinh", sp.cosh: "cosh", sp.tanh: "tanh", sp.sign: "sign",
     sp.atan: "arctan", sp.asin: "arcsin", sp.acos: "arccos",
+    sp.asinh: "arcsinh", sp.acosh: "arccosh", sp.atanh: "arctanh",
 }  # fmt: skip
+_FORMS: dict[type[sp.Basic], str] = {
+    relu: "max({}, 0)",
+    step: "float({} > 0)",
+    sigmoid: "float(np.exp(-np.logaddexp(0, -({}))))",
+    softplus: "float(np.logaddexp(0, {}))",
+}
 
 
 def number_text(expr: sp.Expr, sizes: Mapping[sp.Symbol, str]) -> Text:
@@ -94,6 +102,8 @@ def number_text(expr: sp.Expr, sizes: Mapping[sp.Symbol, str]) -> Text:
     if type(expr) in _FUNCTIONS:
         inner = number_text(expr.args[0], sizes).text
         return call("float", f"np.{_FUNCTIONS[type(expr)]}({inner})")
+    if type(expr) in _FORMS:
+        return Text(_FORMS[type(expr)].format(number_text(expr.args[0], sizes).text))
     raise UnsupportedYet(f"code for the number {expr}: {type(expr).__name__} has no Python form here.")
 
 

@@ -151,7 +151,7 @@ class Pool:
             return self.number(coefficient * constant(v))
         if v.op == "scale":
             return self.scale(coefficient * constant(v), v.args[0])
-        if coefficient == 1:
+        if _is_one(coefficient):
             return v
         return self.make("scale", (v,), (coefficient,))
 
@@ -164,10 +164,12 @@ class Pool:
         magnitudes = {_magnitude(c) for c, p in split if p.op != "number"}
         if (
             len(magnitudes) == 1
-            and (common := magnitudes.pop()) != 1
+            and not _is_one(common := magnitudes.pop())
             and all(p.op != "number" for _, p in split)
         ):
-            return self.scale(common, self.add([self.scale(c / common, p) for c, p in split]))
+            # signs, not quotients: 0.1 / 0.1 of floats is no integer 1, and x * (1 / x) may not be 1 at all
+            signed = [self.scale(sp.S.NegativeOne if _is_negative(c) else sp.S.One, p) for c, p in split]
+            return self.scale(common, self.add(signed))
         signs, args = [], []
         for c, p in sorted(split, key=lambda pair: _is_negative(pair[0])):  # stable: positive summands first
             negative = _is_negative(c)
@@ -258,6 +260,10 @@ def _coefficient(v: Value) -> tuple[sp.Expr, Value]:
 
 def _is_negative(c: sp.Expr) -> bool:
     return bool(c.could_extract_minus_sign()) if not c.is_number else bool(c < 0)
+
+
+def _is_one(c: sp.Expr) -> bool:
+    return bool(c == 1 or (c.is_Float and c == 1.0))
 
 
 def _magnitude(c: sp.Expr) -> sp.Expr:

@@ -43,6 +43,11 @@ class relu(sp.Function):  # type: ignore[misc]
     nargs = 1
     is_real = True
 
+    @classmethod
+    def eval(cls, x: sp.Expr) -> sp.Expr | None:
+        """Return the value at a real number; anything else stays as it is."""
+        return (x if x > 0 else sp.S.Zero) if x.is_number and x.is_extended_real else None
+
     def fdiff(self, argindex: int = 1) -> sp.Expr:
         """Return the derivative ``step(x)``."""
         return step(self.args[0])
@@ -53,6 +58,11 @@ class step(sp.Function):  # type: ignore[misc]
 
     nargs = 1
     is_real = True
+
+    @classmethod
+    def eval(cls, x: sp.Expr) -> sp.Expr | None:
+        """Return the value at a real number; anything else stays as it is."""
+        return sp.Integer(bool(x > 0)) if x.is_number and x.is_extended_real else None
 
     def fdiff(self, argindex: int = 1) -> sp.Expr:
         """Return the derivative 0 (away from 0)."""

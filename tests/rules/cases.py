@@ -1,0 +1,57 @@
+"""One loss for each function that has a rule: small, with no symmetry that could hide a slip.
+
+``CASES[function]`` is a scalar in which the function is applied to something that depends on ``A``.
+"""
+
+from __future__ import annotations
+
+import sympy as sp
+
+import lemmax as lx
+from lemmax.expr.nodes import Apply
+from lemmax.expr.tensor import Tensor
+
+SIZES = {"n": 3}
+n = lx.size("n")
+A, G, H = lx.tensor("A", n, n), lx.tensor("G", n, n), lx.tensor("H", n, n)
+g, h = lx.tensor("g", n), lx.tensor("h", n)
+P = A @ H  # every function is applied to something that is computed
+Q = A @ G  # and extrema to something whose extrema are anywhere
+
+
+def weighted(t: Tensor, weights: Tensor = G) -> Tensor:
+    """Return a scalar whose adjoint of ``t`` depends on ``t`` and on free weights."""
+    return lx.sum(weights * lx.sin(t))
+
+
+def apply(function: str, *operands: Tensor, **params: object) -> Tensor:
+    return Apply(function, operands, operands[0].shape, params)  # type: ignore[arg-type]
+
+
+def placed(t: Tensor) -> Tensor:
+    return Apply("place", (t,), (n + 1, n + 2), {"starts": (sp.S.One, sp.S.One)})
+
+
+CASES: dict[str, Tensor] = {
+    "softmax": weighted(lx.softmax(P, axis=0)) + weighted(lx.softmax(P, axis=1), H),
+    "softmax_pullback": weighted(apply("softmax_pullback", lx.softmax(P), A @ A, axis=1)),
+    "logsumexp": weighted(lx.logsumexp(P, axis=0), g)
+    + weighted(lx.logsumexp(P, axis=1, keepdims=True))
+    + lx.logsumexp(P) ** 2,
+    "max": weighted(lx.max(Q, axis=0), g) + weighted(lx.max(Q, axis=1, keepdims=True)) + lx.max(Q) ** 2,
+    "min": weighted(lx.min(Q, axis=0), g) + weighted(lx.min(Q, axis=1, keepdims=True)) + lx.min(Q) ** 2,
+    "argmax_mask": weighted(apply("argmax_mask", Q, axes=(1,)) * A),
+    "argmin_mask": weighted(apply("argmin_mask", Q, axes=(0,)) * A),
+    "prod": weighted(lx.prod(P, axis=0), g) + weighted(lx.prod(P, axis=1, keepdims=True)) + lx.prod(P) ** 2,
+    "inv": weighted(lx.inv(P)),
+    "det": lx.sin(lx.det(P)) + lx.det(lx.stack([P, G])) @ lx.tensor("e", 2),
+    "logdet": lx.sin(lx.logdet(P @ P.T + P * P)) + lx.logdet(lx.eye(n) + P @ P.T),
+    "concat": weighted(lx.concat([P, A, P[:, :1]], axis=1), lx.tensor("K", n, 2 * n + 1))
+    + weighted(lx.concat([G, P], axis=0), lx.tensor("L", 2 * n, n)),
+    "slice": weighted(P[1:, :-1], lx.tensor("M", n - 1, n - 1)) + weighted(P[:2], lx.tensor("M2", 2, n)),
+    "place": weighted(placed(P), lx.tensor("N", n + 1, n + 2)),
+    "merge": weighted(lx.merge(P, (0, 1)), lx.tensor("q", n * n))
+    + weighted(lx.merge(lx.outer(g, P), (0, 1), (2,)), lx.tensor("R", n * n, n)),
+    "split": weighted(lx.split(lx.merge(P, (0, 1)) * lx.tensor("q", n * n), ((0, 1),), (n, n))),
+}
+"""A rule for a new function needs a row here; ``test_tables`` says so."""

@@ -15,7 +15,17 @@ if TYPE_CHECKING:
     from lemmax.expr.tensor import Tensor
 
 
-@click.command()
+EXAMPLES = (
+    "\b\n"
+    + r"""Examples:
+  lemmax formula softmax-attention --wrt W^V '\sum_i X_i^\top S_{ih}^\top R_i W^{O\top}_h'
+  lemmax formula --loss '\|X w - y\|^2' --shape X=n,D --shape w=D --shape y=n \
+      --wrt w '2 X^\top (X w - y)'
+"""
+)
+
+
+@click.command(epilog=EXAMPLES)
 @click.argument("words", nargs=-1, required=True, metavar="[MODEL] FORMULA")
 @click.option("--wrt", required=True, metavar="NAME", help="Variable of the gradient, W^Q or WQ.")
 @click.option("--loss", "loss_text", metavar="LATEX", help="A loss of your own, instead of MODEL.")
@@ -51,10 +61,6 @@ def formula(
     FORMULA may use the inputs of the loss, its named tensors (S, R, ...) and the adjoints that
     `lemmax derive` names (\bar{S}, ...). If it is wrong, the smallest witness is shown, and what is wrong if
     one change mends it. The exit code is 0 if the formula is proved, 1 if it is not.
-
-    \b
-    lemmax formula softmax-attention --wrt W^V '\sum_i X_i^\top S_{ih}^\top R_i W^{O\top}_h'
-    lemmax formula --loss '\|X w - y\|^2' --shape X=n,D --shape w=D --shape y=n --wrt w '2 X^\top (X w - y)'
     """
     from lemmax.calculus.gradient import gradient
     from lemmax.check.diagnosis import diagnose

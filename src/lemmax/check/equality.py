@@ -115,7 +115,7 @@ def _compare(evaluator: Evaluator, sizes: dict[str, int], arrays: dict[str, np.n
             raise EvaluationError("a side is not finite")
         slip = abs(coarse[0][at] - x) + abs(coarse[1][at] - y)
         if abs(x - y) > _MARGIN * slip and abs(x - y) > 10 ** (-_COARSE // 2) * (abs(x) + abs(y)):
-            numbers = Comparison("entry", "==", _digits(x), _digits(y), at, _FINE, False)
+            numbers = Comparison("the sides", "==", _digits(x), _digits(y), at, _FINE, False)
             entries = {name: _fractions(array) for name, array in arrays.items()}
             return Witness(sizes, entries, (numbers,))
     return None

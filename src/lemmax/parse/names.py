@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 import sympy as sp
 
+from lemmax.calculus.flatten import flatten
 from lemmax.errors import InvalidArgument, NameClash
 from lemmax.expr.graph import topological_order
 from lemmax.expr.nodes import Apply, Lambda
@@ -158,6 +159,13 @@ class Names:
         found = self._by_key.get(key)
         if found is not None:
             if found.tensor != tensor:
+                (flat, other) = flatten([found.tensor, tensor])
+                if flat == other:  # one definition, with products written out or not
+                    named = Named(key, flat, found.given)
+                    self._by_key[key] = named
+                    same_base = self.by_base[key.base]
+                    same_base[same_base.index(found)] = named
+                    return
                 raise NameClash(
                     f"parse_latex: the name {name!r} is given two tensors, {found.tensor.label()} and"
                     f" {tensor.label()}."

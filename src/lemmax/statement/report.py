@@ -66,8 +66,8 @@ class Report:
         if e.undecided or e.doubtful:
             agree = f", equal to {e.agreement} digits" if e.agreement is not None else ""
             lines.append(
-                f"  {e.undecided} comparisons within the rounding bound ({e.reexamined} re-examined{agree}); "
-                f"{e.doubtful} draws with an undecided hypothesis"
+                f"  {_count(e.undecided, 'comparison')} within the rounding bound ({e.reexamined} re-examined"
+                f"{agree}); {_count(e.doubtful, 'draw')} with an undecided hypothesis"
             )
         lines += [f"  {count} draws not evaluated: {why}" for why, count in e.not_evaluated]
         lines += [
@@ -119,6 +119,10 @@ class Report:
             "interrupted": self.interrupted,
             "seconds": self.seconds,
         }
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _also(undecided: int) -> str:

@@ -170,7 +170,8 @@ def definitions(
     >>> definitions(lx.sqnorm((X @ w).named("p")))
     [('p', 'X w')]
     """
-    roots = list(t) if isinstance(t, Sequence) else [t]
+    # flat, because a gradient holds the flat forms of what its loss defines
+    roots = flatten(list(t) if isinstance(t, Sequence) else [t])
     letters = letters or Letters(*roots)
     found = []
     for node in topological_order(*roots):
@@ -207,7 +208,7 @@ class NotationRow:
 
 def notation_table(t: Tensor | Sequence[Tensor]) -> list[NotationRow]:
     """Return sizes, inputs and named tensors with shapes and meaning, in order of use."""
-    roots = list(t) if isinstance(t, Sequence) else [t]
+    roots = flatten(list(t) if isinstance(t, Sequence) else [t])
     letters = Letters(*roots)
     order = [node for node in topological_order(*roots) if node.name is not None]
     rows = []

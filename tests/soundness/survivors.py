@@ -1,4 +1,4 @@
-"""Mechanical variants of theorems that no check can refute, each with the reason: it is true as well."""
+"""Mechanical variants of theorems that no check can refute, each with the reason: they are true as well."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ SIGN = "weaker: the side that changed its sign was never negative and is now nev
 NEXT = "weaker: the next singular value is smaller (0 beyond the smaller side), and so is the bound"
 LARGEST = "weaker: the largest singular value takes the place of the smallest on the larger side"
 NO_CONSTANT = "still true: without the hypothesis a singular value in the bound may be 0, and so is the bound"
+NO_RATE = "still true: without the hypothesis mu may be 0, and the rate 1 says that the loss does not grow"
 RANK = "still true: the rank that another hypothesis asks for implies the size constraint"
 SYMMETRIC = "still true: both sides are symmetric matrices"
 ITSELF = "still true: the two sides are one another's transposes, so this says that a matrix is itself"
@@ -43,6 +44,8 @@ SURVIVORS: dict[str, dict[str, str]] = {
     "invertible_attention_of_tied_projections_gaussian": {"symmetric: transpose": ITSELF},
     "key_query_balance_of_gradient_flow_classifier": {"one step of descent: transpose": SYMMETRIC},
     "linear_rate_value_weights_of_full_row_rank": {
+        "dropped: full row rank": NO_RATE,
+        "dropped: every output head has rank m": NO_RATE,
         "dropped: N*n <= D*H": RANK,
         "dropped: m <= v": RANK,
     },

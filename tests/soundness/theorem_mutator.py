@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 import lemmax as lx
@@ -17,13 +17,24 @@ from lemmax.statement import Claim, Convergence, Mutant, Theorem
 FLIPPED = {">=": "<=", "<=": ">=", ">": "<", "<": ">"}
 
 
-def mutated(theorem: Theorem) -> Theorem:
-    """Return a theorem with its mechanical variants in place of its own mutants.
-
-    Where these are fewer than a theorem must have, its own mutants stay.
-    """
-    found = tuple(variants(theorem))
+def with_mutants(theorem: Theorem, mutants: Iterable[Mutant]) -> Theorem:
+    """Return a theorem with others in place of its own mutants; its own stay where these are too few."""
+    found = tuple(mutants)
     return replace(theorem, mutants=found if len(found) >= 3 else (*found, *theorem.mutants))
+
+
+def as_theorem(theorem: Theorem, variant: Mutant) -> Theorem:
+    """Return a variant as a theorem of its own, to be checked without mutants.
+
+    The claims of the theorem stay as mutants that are not run: with them, all inputs are drawn as before.
+    """
+    return replace(
+        theorem,
+        conclusion=variant.claims or theorem.claims,
+        hypotheses=[h for h in theorem.hypotheses if h.name not in variant.dropped],
+        sizes=[s for s in theorem.sizes if s not in variant.dropped],
+        mutants=[Mutant(f"not run {k}", theorem.claims, "the theorem itself") for k in range(3)],
+    )
 
 
 def variants(theorem: Theorem) -> Iterator[Mutant]:

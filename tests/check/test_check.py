@@ -290,3 +290,36 @@ def test_a_claim_that_is_undefined_where_a_hypothesis_fails_counts_as_rejected()
     report = lx.check(theorem, instances=50)
     assert report.as_expected, str(report)
     assert report.evidence.hypotheses[0].false > 0
+
+
+def test_a_strict_claim_that_equality_would_refute_does_not_pass() -> None:
+    n, D = lx.sizes("n D")
+    A, B = lx.tensor("A", n, D), lx.tensor("B", n, D)
+    product, bound = lx.dot(A, B) ** 2, lx.sqnorm(A) * lx.sqnorm(B)
+    mutants = [
+        lx.Mutant("half", product <= bound / 2, "equality for n = D = 1"),
+        lx.Mutant("the other way round", product > bound, "the inequality of Cauchy and Schwarz"),
+        lx.Mutant("a bound by one", product <= 1, "both sides scale"),
+    ]
+    for strict in (True, False):
+        claim = product < bound if strict else product <= bound
+        theorem = lx.Theorem(
+            name="cauchy_schwarz_of_two", conclusion=claim, reference="folklore", mutants=mutants
+        )
+        report = lx.check(theorem, instances=50)
+        assert report.verdict.name == "survived"
+        assert report.as_expected is not strict
+        assert ("claim is strict" in str(report)) is strict
+
+
+def test_a_strict_claim_with_a_gap_passes() -> None:
+    n = lx.size("n")
+    A = lx.tensor("A", n, n)
+    claim = lx.sqnorm(lx.softmax(A)) < n + 1
+    mutants = [
+        lx.Mutant(f"at most {c}", lx.sqnorm(lx.softmax(A)) < c * n, "a one-hot row") for c in (0.2, 0.5, 0.7)
+    ]
+    report = lx.check(
+        lx.Theorem(name="softmax_rows_of_norm", conclusion=claim, reference="folklore", mutants=mutants), 50
+    )
+    assert report.as_expected, str(report)

@@ -238,8 +238,10 @@ class Run:
                 continue
             self._ranks_left -= open_rank
             self._claims_left -= not open_rank
+            strict = isinstance(claim, Relation) and claim.op in (">", "<")
+            levels = DIGITS if open_rank or strict else DIGITS[:1]
             try:
-                settled = settle_claim(self.judge, claim, one, levels=DIGITS if open_rank else DIGITS[:1])
+                settled = settle_claim(self.judge, claim, one, levels)
             except EvaluationError:
                 continue
             self.tally.reexamined += 1
@@ -249,6 +251,7 @@ class Run:
             elif settled.state == CLOSE:
                 known = self.tally.agreement
                 self.tally.agreement = settled.agreement if known is None else min(settled.agreement, known)
+                self.tally.strict_ties[self.tally.name_of(claim)] += strict and settled.is_tame
 
     def _confirm(self, one: Judged) -> Confirmed:
         """Evaluate an instance in multiprecision, and keep it if the claim fails on it."""

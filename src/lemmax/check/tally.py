@@ -28,6 +28,7 @@ class Tally:
     undecided: int = 0
     reexamined: int = 0
     agreement: int | None = None
+    strict_ties: Counter[str] = field(default_factory=Counter)
     doubtful: int = 0
     digits: int = 16
     trouble: Counter[str] = field(default_factory=Counter)
@@ -70,18 +71,17 @@ class Tally:
             close |= outcome.state == CLOSE and (not equality or is_open(one, claim))
             if outcome.state == FALSE or not isfinite(outcome.slack) or is_open(one, claim):
                 continue
-            name = claim.name or (
-                "claim" if len(self.theorem.claims) == 1 else f"claim {self._number(claim)}"
-            )
-            found = Tightest(name, outcome.lhs, outcome.rhs, outcome.slack, str(one.recipe))
+            found = Tightest(self.name_of(claim), outcome.lhs, outcome.rhs, outcome.slack, str(one.recipe))
             if equality and (self.largest_error is None or found.slack > self.largest_error.slack):
                 self.largest_error = found
             if not equality and (self.tightest is None or found.slack < self.tightest.slack):
                 self.tightest = found
         self.undecided += close
 
-    def _number(self, claim: Claim) -> int:
-        return self.theorem.claims.index(claim) + 1
+    def name_of(self, claim: Claim) -> str:
+        """Return how reports call a claim."""
+        number = self.theorem.claims.index(claim) + 1
+        return str(claim.name or ("claim" if len(self.theorem.claims) == 1 else f"claim {number}"))
 
     def seen_both(self) -> bool:
         """Was each hypothesis seen true and false?"""

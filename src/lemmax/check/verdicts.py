@@ -25,6 +25,8 @@ def report_of(
     evidence = tally.evidence(mutants)
     verdict = verdict_of(evidence, wanted, witness, interrupted)
     shortcomings = () if interrupted else shortcomings_of(theorem, evidence, verdict)
+    if verdict.name == "survived" and not interrupted:
+        shortcomings += ties_of(tally)
     return Report(theorem.name, theorem.expected, verdict, evidence, shortcomings, seconds, interrupted)
 
 
@@ -80,3 +82,13 @@ def shortcomings_of(theorem: Theorem, evidence: Evidence, verdict: Verdict) -> t
         for m in e.survivors
     ]
     return tuple(found)
+
+
+def ties_of(tally: Tally) -> tuple[str, ...]:
+    """Return the strict claims whose sides could not be told apart: equality would refute them."""
+    return tuple(
+        f"{name} is strict, but on {count} of the re-examined instances its sides agree to all digits tried, "
+        "and equality would refute it: claim >= or <=, or exclude these instances by a hypothesis"
+        for name, count in tally.strict_ties.items()
+        if count
+    )

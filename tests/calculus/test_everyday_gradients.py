@@ -25,6 +25,7 @@ A, B, C, X = lx.tensor("A", n, n), lx.tensor("B", n, n), lx.tensor("C", n, n), l
 W, Z, Y = lx.tensor("W", D, k), lx.tensor("Z", n, D), lx.tensor("Y", n, k)
 x, y, w, u = lx.tensor("x", n), lx.tensor("y", n), lx.tensor("w", n), lx.tensor("u", D)
 s, t = lx.tensor("s"), lx.tensor("t")
+c, F = lx.tensor("c", n, 1), lx.tensor("F", D, D)
 ones = np.ones
 Arrays = dict[str, np.ndarray]
 
@@ -132,6 +133,15 @@ KINDS: dict[str, Kind] = {
         lx.sum((x * x) ** n),
         x,
         lambda v: 2 * len(v["x"]) * v["x"] ** (2 * len(v["x"]) - 1),
+    ),
+    "quadratic form of a column": Kind((c.T @ A @ c)[0, 0], c, lambda v: (v["A"] + v["A"].T) @ v["c"]),
+    "column added to a matrix": Kind(
+        lx.sum(lx.tanh(A + c)), c, lambda v: (1 - np.tanh(v["A"] + v["c"]) ** 2).sum(1, keepdims=True)
+    ),
+    "family of quadratic forms": Kind(
+        lx.logsumexp(lx.einsum("ij,jk,ik->i", Z, F, Z)),
+        F,
+        lambda v: np.einsum("i,ij,ik->jk", rows_softmax(((v["Z"] @ v["F"]) * v["Z"]).sum(1)), v["Z"], v["Z"]),
     ),
     # norms
     "Frobenius norm": Kind(lx.norm(A), A, lambda v: v["A"] / fro(v["A"])),

@@ -218,3 +218,42 @@ def test_pickle() -> None:
         assert again.inputs == fn.inputs
         assert str(again.plan) == str(fn.plan)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(FN))(**GOOD), FN(**GOOD))
+
+
+@pytest.mark.parametrize(
+    ("expression", "least"),
+    [
+        (lx.sum(lx.tensor("X", n, D)[3:]), 4),
+        (lx.tensor("X", n, D)[:5], 5),
+        (lx.tensor("X", n, D)[-5], 5),
+        (lx.tensor("X", n, D)[-5:], 5),
+        (lx.tensor("X", n, D)[:-3], 4),
+        (lx.tensor("X", n, D)[2] * lx.tensor("X", n, D)[-2], 3),
+        (lx.gradient(lx.sqnorm(lx.tensor("X", n, D)[-4]), lx.tensor("X", n, D)), 4),
+        (lx.gradient(lx.sqnorm(lx.tensor("X", n, D)[1:4]), lx.tensor("X", n, D)), 4),
+    ],
+)
+def test_slices_and_indices_that_do_not_fit_are_refused(expression: lx.Tensor, least: int) -> None:
+    fn = lx.compile(expression)
+    for size in range(1, 8):
+        X = np.arange(2.0 * size).reshape(size, 2)
+        if size >= least:
+            np.testing.assert_array_equal(fn(X), lx.evaluate(expression, X=X))
+            continue
+        with pytest.raises(
+            ValueError, match=rf"compute.*: slices and indices need n >= {least}, got n = {size}"
+        ):
+            fn(X)
+        with pytest.raises(lx.EvaluationError, match=r"out of range|does not fit"):
+            lx.evaluate(expression, X=X)
+
+
+def test_what_always_fits_is_not_checked() -> None:
+    X = lx.tensor("X", n, D + 1)
+    assert "slices" not in lx.compile(X[0] + X[-1] + lx.sum(X[:, 1:])).source
+
+
+@pytest.mark.parametrize("length", [80, 90, 98, 300])
+def test_long_names(length: int) -> None:
+    x = lx.tensor("x" * length, n)
+    assert lx.compile(2 * x)(np.ones(2)).tolist() == [2, 2]

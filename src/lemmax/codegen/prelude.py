@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import sympy as sp
 
-from lemmax.codegen.pytext import comma_list, number_text, tuple_text
+from lemmax.codegen.fits import needs_of
+from lemmax.codegen.pytext import SUM, comma_list, number_text, tuple_text
 from lemmax.codegen.records import Plan
 from lemmax.errors import InvalidArgument
 from lemmax.expr.nodes import Input
@@ -81,6 +82,7 @@ def shape_lines(plan: Plan) -> list[str]:
         t, name = waiting.pop(ready)
         lines += _check(plan, t, name, known)
     lines += _positive(plan)
+    lines += _fitting(plan)
     return lines
 
 
@@ -184,3 +186,18 @@ def _positive(plan: Plan) -> list[str]:
         f"if {smallest} < 1:",
         *raising(f"{plan.name}: all sizes must be at least 1", values),
     ]
+
+
+def _fitting(plan: Plan) -> list[str]:
+    """Refuse sizes for which a slice, or a fixed index, reaches beyond its axis."""
+    lines: list[str] = []
+    for need in needs_of([t for _, t in plan.outputs]):
+        terms = need.as_ordered_terms()
+        below = sp.Add(*[-t for t in terms if t.could_extract_minus_sign()])
+        above = need + below
+        symbols = sorted(need.free_symbols, key=str)
+        given = ", ".join(f"{quoted(s)} = {{{plan.sizes[s]}}}" for s in symbols)
+        expected = f"{plan.name}: slices and indices need {quoted(above)} >= {quoted(below)}"
+        code = [number_text(side, plan.sizes).at(SUM) for side in (above, below)]
+        lines += [f"if {code[0]} < {code[1]}:", *raising(expected, given)]
+    return lines

@@ -49,8 +49,9 @@ def comma_list(head: str, items: Sequence[str], tail: str, width: int = 106) -> 
     line = f"{head}{', '.join(items)}{tail}"
     if len(line) <= width:
         return [line]
-    wrapped = textwrap.wrap(", ".join(items) + ",", max(width, 106) - 8)
-    return [head, *[f"    {part}" for part in wrapped], tail]
+    text = ", ".join(items) + ","
+    wrapped = textwrap.wrap(text, max(width, 106) - 8, break_long_words=False, break_on_hyphens=False)
+    return [head, *[f"    {part}" for part in wrapped], tail.removeprefix(",")]
 
 
 _CONSTANTS = {sp.pi: "np.pi", sp.E: "np.e", sp.oo: "np.inf", sp.nan: "np.nan"}

@@ -122,7 +122,12 @@ def _computed_entry(entry: sp.Indexed, scope: Scope) -> Part:
         shape = arithmetic.shape(value)[-tensor.ndim :]
         grids = [at(frame)[key] for (_, at), key in zip(compiled, keys, strict=True)]
         inside = np.array(True)
-        for grid, length in zip(grids, shape, strict=True):
+        for axis, (grid, length) in enumerate(zip(grids, shape, strict=True)):
+            if not compiled[axis][0] and not 0 <= grid.flat[0] < length:  # fixed by the sizes alone
+                raise EvaluationError(
+                    f"entry {entry}: index {grid.flat[0]} is out of range on axis {axis} of "
+                    f"{tensor.label()}, which has size {length}."
+                )
             inside = inside & (grid >= 0) & (grid < length)
         clipped = tuple(np.clip(g, 0, n - 1) for g, n in zip(grids, shape, strict=True))
         found = arithmetic.rearrange(lambda x: x[(..., *clipped)], value)

@@ -190,7 +190,9 @@ def item_of(r: Reading, symbols: Symbols) -> Item:
             main = summed
         else:
             outside.append(summed)
-    return r.coefficient, scale([x for x in outside if x != UNIT], main)
+    # a sum over an index that nothing depends on is a factor: its size
+    absent = [symbols.sizes[i] for i in r.summed if not any(i in own for own, _ in groups)]
+    return r.coefficient * sp.Mul(*absent), scale([x for x in outside if x != UNIT], main)
 
 
 def assemble(chosen: list[tuple[Reading, Item]], task: Task, symbols: Symbols, style: Style) -> Node:

@@ -109,6 +109,11 @@ def render_name(name: Name, indices: Sequence[str] = (), transposed: bool = Fals
     return f"{name.base}{low}{script(extra, '^') if extra else ''}"
 
 
+def is_number(indices: Sequence[str]) -> bool:
+    """Is a subscript nothing but a number of several digits, which could be several indices?"""
+    return subscript(indices).isdigit() and any(len(i) > 1 for i in indices)
+
+
 def subscript(indices: Sequence[str]) -> str:
     """Return indices side by side; with commas if one of them is longer than a letter."""
     plain = all(len(i.rstrip("'")) == 1 and i != ":" for i in indices)

@@ -104,6 +104,28 @@ def parenthesised(text: str, left: str = "(", right: str = ")") -> str:
     return f"{left}{text}{right}"
 
 
+def barred(text: str, mark: str, left: str, right: str) -> str:
+    """Return the text between bars; bars inside tell which one closes only if the outer ones have sides."""
+    if is_tall(text):
+        return rf"\Bigl{mark} {text} \Bigr{mark}"
+    bars = text if len(mark) > 1 else text.replace(r"\|", "")
+    return f"{left} {text} {right}" if mark in bars else f"{mark}{text}{mark}"
+
+
+def shows_range(body: Node, index: sp.Symbol) -> bool:
+    """Does an index stand alone on an axis, so that a reader knows how far it runs?"""
+    if body.op == "cases" and any(_restricts(c, index) for c in body.data if isinstance(c, sp.Basic)):
+        return False
+    if body.op == "atom":
+        return any(e == index for e in body.data[1])
+    return any(shows_range(a, index) for a in body.args)
+
+
+def _restricts(condition: sp.Basic, index: sp.Symbol) -> bool:
+    """Does a condition compare an index with something else than an index?"""
+    return any(index in r.free_symbols and not all(map(is_index, r.args)) for r in condition.atoms(sp.Rel))
+
+
 def has_index(expr: sp.Basic) -> bool:
     """Does an expression hold an index symbol?"""
     return any(is_index(s) for s in expr.atoms(sp.Symbol))

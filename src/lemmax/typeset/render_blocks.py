@@ -49,8 +49,7 @@ def tex_range(x: Node, scope: Scope) -> Rendered:
         high = latex_expression(sp.expand(scope.shifted(sp.sympify(start + length))))
         marks.append(f"{low}:{high}")
     (a,) = x.args
-    base = _closed(a, scope) if a.op == "atom" else latex_node(a, scope, ATOM)
-    return f"{base}_{{{','.join(marks)}}}", POWER
+    return f"{_closed(a, scope)}_{{{','.join(marks)}}}", POWER
 
 
 def _closed(x: Node, scope: Scope) -> str:
@@ -85,7 +84,8 @@ def zero_block(rows: sp.Expr, columns: sp.Expr) -> str:
     """Return a block of zeros with its size."""
     if rows == columns == 1:
         return "0"
-    return rf"0_{{{latex_expression(rows)} \times {latex_expression(columns)}}}"
+    sizes = [parenthesised(latex_expression(s)) if s.is_Add else latex_expression(s) for s in (rows, columns)]
+    return rf"0_{{{sizes[0]} \times {sizes[1]}}}"
 
 
 def tex_pick(x: Node, scope: Scope) -> Rendered:

@@ -6,7 +6,17 @@ from collections.abc import Callable
 
 from lemmax.typeset.names import latex_expression
 from lemmax.typeset.node import Node, is_column, is_scalar
-from lemmax.typeset.render import ATOM, BIG, HADAMARD, POWER, Scope, is_tall, latex_node, parenthesised
+from lemmax.typeset.render import (
+    ATOM,
+    BIG,
+    HADAMARD,
+    POWER,
+    Scope,
+    barred,
+    latex_node,
+    parenthesised,
+    shows_range,
+)
 
 Rendered = tuple[str, int]
 
@@ -64,7 +74,7 @@ def tex_entrywise(x: Node, scope: Scope) -> Rendered:
     (function,) = x.data
     inside = ", ".join(latex_node(a, scope) for a in x.args)
     if function == "Abs" and is_scalar(x):
-        return (rf"\Bigl| {inside} \Bigr|" if is_tall(inside) else f"|{inside}|"), ATOM
+        return barred(inside, "|", r"\lvert", r"\rvert"), ATOM
     if function == "step":
         return rf"\mathbf{{1}}{parenthesised(f'{inside} > 0', '[', ']')}", POWER
     if function == "pow" and is_scalar(x):
@@ -81,8 +91,8 @@ def tex_call(x: Node, scope: Scope) -> Rendered:
         return f"{latex_node(a, scope, ATOM)}^{{-1}}", POWER
     inside = latex_node(a, scope)
     if function in ("spectral_norm", "nuclear_norm"):
-        left, right = (r"\Bigl\| ", r" \Bigr\|") if is_tall(inside) else (r"\|", r"\|")
-        return f"{left}{inside}{right}_{'2' if function == 'spectral_norm' else '*'}", ATOM
+        shown = barred(inside, r"\|", r"\lVert", r"\rVert")
+        return f"{shown}_{'2' if function == 'spectral_norm' else '*'}", ATOM
     if function == "sigma":
         return rf"\sigma_{{{latex_expression(params[0])}}}{parenthesised(inside)}", POWER
     if function in ("argmax_mask", "argmin_mask"):
@@ -96,7 +106,7 @@ def tex_reduce(x: Node, scope: Scope) -> Rendered:
     """Return a reduction over subscripts."""
     function, *over = x.data
     inner = scope.inside(x)
-    if scope.ranges:
+    if scope.ranges or not all(shows_range(x.args[0], i) for i, _ in over):
         below = r",\, ".join(rf"1 \le {inner.at[i]} \le {latex_expression(s)}" for i, s in over)
     else:
         below = ",".join(inner.at[i] for i, _ in over)

@@ -9,7 +9,7 @@ import sympy as sp
 from lemmax.expr.nodes import Derivative
 from lemmax.expr.tensor import Tensor
 from lemmax.typeset.algebra import outer_ones, power, product, transpose
-from lemmax.typeset.names import latex_expression, render_name, script, subscript
+from lemmax.typeset.names import is_number, latex_expression, render_name, script, subscript
 from lemmax.typeset.node import ONE, Node, is_column, is_row, is_scalar
 from lemmax.typeset.render import (
     ATOM,
@@ -19,9 +19,10 @@ from lemmax.typeset.render import (
     PRODUCT,
     SUM,
     Scope,
-    is_tall,
+    barred,
     latex_node,
     parenthesised,
+    shows_range,
     tex,
 )
 from lemmax.typeset.render_blocks import BLOCK_RULES
@@ -56,10 +57,11 @@ def tex_slice(t: Tensor, slots: tuple[sp.Expr | None, ...], scope: Scope, transp
     fixed = [s for s in shown if s is not None]
     marks = [":" if s is None else scope.position(s) for s in shown]
     if not fixed:
-        marks = []
+        marks = marks if is_number(lead) else []
     elif len(fixed) < len(shown) and shown[0] is not None:
         row = name.row
-        if row is not None and row.letter not in scope.letters.reserved | set(scope.at.values()):
+        taken = scope.letters.reserved | set(scope.at.values())
+        if row is not None and row.letter not in taken and not is_number([*lead, *marks[:1]]):
             name, marks = row, marks[:1]
     return render_name(name, [*lead, *marks], transposed)
 
@@ -74,7 +76,7 @@ def tex_derivative(t: Derivative, slots: tuple[sp.Expr | None, ...], scope: Scop
         for part, at in ((t.of, slots[: t.of.ndim]), (t.wrt, slots[t.of.ndim :]))
     )
     if t.scope == "local":
-        return rf"\partial_{{{wrt}}} {of}"
+        return rf"(\partial_{{{wrt}}} {of})"  # bracketed: it may stand before other factors
     if t.of.name is None:
         return rf"\frac{{\partial}}{{\partial {wrt}}} {of}"
     return rf"\frac{{\partial {of}}}{{\partial {wrt}}}"
@@ -97,7 +99,22 @@ def tex_ones(x: Node, scope: Scope) -> Rendered:
 
 def tex_eye(x: Node, scope: Scope) -> Rendered:
     """Return the identity with its size."""
-    return f"I{script(latex_expression(x.shape[0]), '_')}", ATOM
+    letter = r"\mathrm{I}" if "I" in scope.letters.reserved else "I"
+    return f"{letter}{script(latex_expression(x.shape[0]), '_')}", ATOM
+
+
+def tex_unit(x: Node, scope: Scope) -> Rendered:
+    """Return a unit vector; upright where e may be a tensor, or a row of E."""
+    letter = r"\mathrm{e}" if scope.letters.reserved & {"e", "E"} else "e"
+    return f"{letter}{script(scope.position(x.data[0]), '_')}", ATOM
+
+
+def tex_delta(x: Node, scope: Scope) -> Rendered:
+    """Return a Kronecker delta; as an indicator where delta is a tensor."""
+    at = [scope.position(e) for e in x.data]
+    if r"\delta" in scope.letters.reserved:
+        return rf"\mathbf{{1}}[{at[0]} = {at[1]}]", POWER
+    return rf"\delta_{{{at[0]},{at[1]}}}", ATOM
 
 
 def tex_number(x: Node, scope: Scope) -> Rendered:
@@ -212,7 +229,8 @@ def tex_linear(x: Node, scope: Scope) -> Rendered:
     for position, (c, a) in enumerate(zip(x.data, x.args, strict=True)):
         negative = c.could_extract_minus_sign()
         text += (" - " if negative else " + ") if position else ("-" if negative else "")
-        text += _times(-c if negative else c, a, scope)
+        shown = _times(-c if negative else c, a, scope)
+        text += parenthesised(shown) if negative and c.is_Add and a.op == "number" else shown
     if len(x.args) > 1 or text.startswith("-"):
         return text, SUM
     return text, BIG if _reaches_far(x.args[0]) else PRODUCT
@@ -273,7 +291,7 @@ def _exponent(e: sp.Expr) -> str:
 def _base_of_power(a: Node, scope: Scope) -> str:
     text, precedence = tex(a, scope)
     closed = (precedence == ATOM and "^" not in text) or (
-        a.op in ("entrywise", "call") and text.endswith(")")
+        a.op in ("entrywise", "call") and text.endswith(")") and a.data[0] != "logdet"  # two words
     )
     return text if closed else parenthesised(text)
 
@@ -282,8 +300,7 @@ def tex_norm(x: Node, scope: Scope) -> Rendered:
     r"""Return :math:`\|X\|_F`, of a column :math:`\|x\|`."""
     (a,) = x.args
     inside = latex_node(a, scope)
-    left, right = (r"\Bigl\| ", r" \Bigr\|") if is_tall(inside) else (r"\|", r"\|")
-    return f"{left}{inside}{right}" + ("" if is_column(a) else "_F"), ATOM
+    return barred(inside, r"\|", r"\lVert", r"\rVert") + ("" if is_column(a) else "_F"), ATOM
 
 
 def tex_inner(x: Node, scope: Scope) -> Rendered:
@@ -296,7 +313,7 @@ def tex_sum(x: Node, scope: Scope) -> Rendered:
     r"""Return :math:`\sum_{i, h}`, families in a fixed order; in index notation with ranges."""
     bound = sorted(x.data, key=lambda b: scope.letters.rank(b[1]))
     inner = scope.inside(x)
-    if scope.ranges:
+    if scope.ranges or not all(shows_range(x.args[0], i) for i, _ in bound):
         signs = " ".join(rf"\sum_{{{inner.at[i]}=1}}^{{{latex_expression(s)}}}" for i, s in bound)
     else:
         signs = rf"\sum_{{{','.join(inner.at[i] for i, _ in bound)}}}"
@@ -326,8 +343,8 @@ RULES: dict[str, Callable[[Node, Scope], Rendered]] = {
     "ones": tex_ones,
     "eye": tex_eye,
     "zeros": lambda x, scope: ("0", ATOM),
-    "unit": lambda x, scope: (f"e{script(scope.position(x.data[0]), '_')}", ATOM),
-    "delta": lambda x, scope: (rf"\delta_{{{scope.position(x.data[0])},{scope.position(x.data[1])}}}", ATOM),
+    "unit": tex_unit,
+    "delta": tex_delta,
     "number": tex_number,
     "transpose": tex_transpose,
     "diag": tex_diag,

@@ -95,3 +95,22 @@ def test_a_difference_far_below_double_precision_is_still_found() -> None:
 def test_different_shapes_are_an_error() -> None:
     with pytest.raises(lx.ShapeError, match="different shapes"):
         lx.equal(A, x)
+
+
+def test_rounded_constants_neither_prove_nor_refute() -> None:
+    y = lx.tensor("y", n)
+    tenth = (0.1 * x).named("t")
+    assert lx.equal(10**17 * tenth + x, 10**17 * tenth).name == "unknown"  # float sums would lose x
+    for left, right in (
+        (10 * tenth, x),
+        (0.1 * x + 0.2 * x, 0.3 * x),
+        (0.1 * x + 0.2 * x - 0.3 * x, 0 * x),
+        ((0.1 + 0.2) * x, 0.3 * x),
+        (lx.exp(0.1 * x) ** 10, lx.exp(x)),
+    ):
+        verdict = lx.equal(left, right)
+        assert verdict.name == "unknown", str(verdict)
+        assert "Fraction(1, 10)" in verdict.reason
+    assert lx.equal(Fraction(1, 10) * x + Fraction(1, 5) * x, Fraction(3, 10) * x).name == "proved"
+    assert lx.equal(0.1 * x + y, y + x * 0.1).name == "proved"
+    assert lx.equal(0.1 * x, 0.100001 * x).name == "refuted"

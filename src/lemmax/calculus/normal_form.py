@@ -31,13 +31,52 @@ class TooLarge(Exception):
     """The normal form would have more than :data:`MOST_TERMS` summands; equality is then unknown."""
 
 
-def normal_form(t: Tensor) -> Tensor:
+def normal_form(t: Tensor, decimals: bool = False) -> Tensor:
     """Return the normal form of ``t``, over unnamed tensors only.
+
+    Floats become rationals, since sums of floats lose what is small: the binary number that a float is
+    or, with ``decimals``, the decimal that it prints (0.1 is 1/10).
 
     Raises:
         TooLarge: it would have too many summands.
     """
-    return _normalise([t], {})[0]
+    return _normalise([_without_floats(t, decimals)], {})[0]
+
+
+def has_floats(t: Tensor) -> bool:
+    """Is some constant a float, and no exact number?"""
+    return any(isinstance(node, Lambda) and _floats_of(node) for node in topological_order(t))
+
+
+def _floats_of(node: Lambda) -> set[sp.Float]:
+    return {f for term in node.terms for f in term.expr.atoms(sp.Float)}
+
+
+def _without_floats(t: Tensor, decimals: bool) -> Tensor:
+    if not has_floats(t):
+        return t
+    known: dict[str, Tensor] = {}
+    for node in topological_order(t):
+        known[node.digest] = _exact(node, known, decimals)
+    return known[t.digest]
+
+
+def _exact(node: Tensor, known: dict[str, Tensor], decimals: bool) -> Tensor:
+    if isinstance(node, Apply):
+        return Apply(node.function, tuple(known[t.digest] for t in node.operands), node.shape, node.params)
+    if not isinstance(node, Lambda):
+        return node
+    swap: dict[sp.Basic, sp.Basic] = {
+        f: sp.Rational(repr(float(f)) if decimals else float(f)) for f in _floats_of(node)
+    }
+    for term in node.terms:
+        for entry in term.expr.atoms(sp.Indexed, sp.Symbol):
+            t = entry_tensor(entry)
+            if t is not None and not (isinstance(entry, sp.Symbol) and t.ndim) and known[t.digest] != t:
+                swap[entry] = known[t.digest].entry(*indices_of(entry))
+    if not swap:
+        return node
+    return Lambda(node.shape, node.indices, tuple(Term(t.bound, t.expr.xreplace(swap)) for t in node.terms))
 
 
 def is_zero(t: Tensor) -> bool:

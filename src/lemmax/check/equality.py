@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from lemmax.calculus.normal_form import TooLarge, is_zero, normal_form
+from lemmax.calculus.normal_form import TooLarge, has_floats, is_zero, normal_form
 from lemmax.errors import EvaluationError, ShapeError, UnsupportedYet
 from lemmax.expr.arithmetic import as_tensor
 from lemmax.expr.graph import inputs_of, topological_order
@@ -27,9 +27,12 @@ from lemmax.interpret.multiprecision import MpArithmetic
 from lemmax.statement.verdict import Comparison, Verdict, Witness
 
 _REWRITES = "definitions written out, products multiplied out, deltas contracted, dummies renamed"
+_FLOATS = "a float such as 0.1 is the binary number next to 1/10: write Fraction(1, 10) for an exact one"
 _POINTS = 8
 _COARSE, _FINE = 50, 100
 _MARGIN = 10**10  # the sides must differ by this many times what the two precisions differ
+_SHARP = 10.0 ** (-_COARSE // 2)  # relative difference up to which sides agree
+_BLURRED = 1e-12  # the same where constants are floats, that is rounded
 
 
 def equal(a: Tensor | Scalar, b: Tensor | Scalar, seed: int = 0) -> Verdict:
@@ -58,9 +61,14 @@ def equal(a: Tensor | Scalar, b: Tensor | Scalar, seed: int = 0) -> Verdict:
     )
     if not fits:
         raise ShapeError(f"equal: {left.label()} and {right.label()} have different shapes.")
+    floats = has_floats(left - right)
     try:
         if is_zero(normal_form(left - right)):
             return Verdict("proved", f"normal forms agree ({_REWRITES})")
+        if floats and is_zero(normal_form(left - right, decimals=True)):
+            return Verdict(
+                "unknown", f"the sides agree if floats are the decimals that they print; {_FLOATS}"
+            )
         reason = "normal forms differ"
     except TooLarge:
         reason = "the normal form is too large to be written out"
@@ -68,13 +76,14 @@ def equal(a: Tensor | Scalar, b: Tensor | Scalar, seed: int = 0) -> Verdict:
     agreed = 0
     for sizes, arrays in _points(left, right, seed):
         try:
-            witness = _compare(evaluator, sizes, arrays)
+            witness = _compare(evaluator, sizes, arrays, _BLURRED if floats else _SHARP)
         except (EvaluationError, ArithmeticError, UnsupportedYet):
             continue  # outside the domain of one side; try another point
         if witness is not None:
             return Verdict("refuted", "the sides differ at a point", witness)
         agreed += 1
-    return Verdict("unknown", f"{reason}, but the sides agree at {agreed} of {_POINTS} points")
+    close = f" up to the rounding of constants; {_FLOATS}" if floats else ""
+    return Verdict("unknown", f"{reason}, but the sides agree at {agreed} of {_POINTS} points{close}")
 
 
 def _points(left: Tensor, right: Tensor, seed: int) -> Iterator[tuple[dict[str, int], dict[str, np.ndarray]]]:
@@ -106,7 +115,9 @@ def _sizes_in(t: Tensor) -> set[sp.Symbol]:
     return found
 
 
-def _compare(evaluator: Evaluator, sizes: dict[str, int], arrays: dict[str, np.ndarray]) -> Witness | None:
+def _compare(
+    evaluator: Evaluator, sizes: dict[str, int], arrays: dict[str, np.ndarray], blur: float
+) -> Witness | None:
     coarse = [np.asarray(v) for v in evaluator.run(arrays, sizes=sizes, arithmetic=MpArithmetic(_COARSE))]
     fine = [np.asarray(v) for v in evaluator.run(arrays, sizes=sizes, arithmetic=MpArithmetic(_FINE))]
     for at in np.ndindex(fine[0].shape):
@@ -114,7 +125,7 @@ def _compare(evaluator: Evaluator, sizes: dict[str, int], arrays: dict[str, np.n
         if not _is_finite(x) or not _is_finite(y):
             raise EvaluationError("a side is not finite")
         slip = abs(coarse[0][at] - x) + abs(coarse[1][at] - y)
-        if abs(x - y) > _MARGIN * slip and abs(x - y) > 10 ** (-_COARSE // 2) * (abs(x) + abs(y)):
+        if abs(x - y) > _MARGIN * slip and abs(x - y) > blur * (abs(x) + abs(y)):
             numbers = Comparison("the sides", "==", _digits(x), _digits(y), at, _FINE, False)
             entries = {name: _fractions(array) for name, array in arrays.items()}
             return Witness(sizes, entries, (numbers,))

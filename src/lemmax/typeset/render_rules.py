@@ -76,7 +76,7 @@ def tex_derivative(t: Derivative, slots: tuple[sp.Expr | None, ...], scope: Scop
         for part, at in ((t.of, slots[: t.of.ndim]), (t.wrt, slots[t.of.ndim :]))
     )
     if t.scope == "local":
-        return rf"(\partial_{{{wrt}}} {of})"  # bracketed: it may stand before other factors
+        return rf"\partial_{{{wrt}}} {of}"
     if t.of.name is None:
         return rf"\frac{{\partial}}{{\partial {wrt}}} {of}"
     return rf"\frac{{\partial {of}}}{{\partial {wrt}}}"

@@ -175,7 +175,7 @@ REDUCTIONS = {
     "mean": Operation(lx.mean, np.mean),
     "mean over columns": Operation(lambda t: t.mean(axis=-1), lambda x: x.mean(axis=-1), has_axes(1)),
     "sqnorm": Operation(lambda t: lx.sqnorm(t) / 10, lambda x: (x * x).sum() / 10),
-    "norm": Operation(lambda t: lx.norm(1 + t * t), lambda x: np.sqrt(((1 + x * x) ** 2).sum())),
+    "norm": Operation(lambda t: lx.norm(1 + t * t), lambda x: np.sqrt(((1 + x * x) ** 2).sum()), has_axes(1)),
     "prod": Operation(lambda t: lx.prod(lx.tanh(t)), lambda x: np.prod(np.tanh(x))),
     "prod over rows": Operation(
         lambda t: lx.tanh(t).prod(axis=0), lambda x: np.tanh(x).prod(axis=0), has_axes(1)

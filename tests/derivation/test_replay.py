@@ -43,7 +43,7 @@ def test_everyday_losses(name: str) -> None:
     assert d.result == lx.gradient(kind.loss, kind.wrt, nonsmooth=kind.policy)
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(recipes())
 def test_random_losses(recipe: Recipe) -> None:
     loss, _ = build(recipe).loss()
@@ -117,10 +117,10 @@ NAMES = ["softmax", "gaussian", "classifier", "least squares", "two layers", "ma
 
 @pytest.mark.parametrize(
     ("name", "stride"),
-    [("least squares", 1), ("two layers", 11), ("matrix functions", 11), *((m, 17) for m in NAMES[:3])],
+    [("least squares", 2), ("two layers", 16), ("matrix functions", 16), *((m, 29) for m in NAMES[:3])],
 )
 def test_every_alteration_is_refused(name: str, stride: int) -> None:
-    """Each alteration of each step for a short derivation; every so many of them for long ones."""
+    """Every second alteration for a short derivation, fewer for long ones."""
     d = derivation(name)
     replay_by_rules(d)
     survivors = []
@@ -132,7 +132,7 @@ def test_every_alteration_is_refused(name: str, stride: int) -> None:
         except lx.ReplayError:
             continue
         survivors.append(what)
-    assert count >= 50
+    assert count >= 30
     assert not survivors
 
 
@@ -159,6 +159,16 @@ def test_numbers_alone_refuse_a_false_step(name: str) -> None:
                 continue
             survivors.append(f"step {p + 1} ({step.rule}), {slip}: {step.after!r} -> {wrong!r}")
     assert not survivors
+
+
+def test_an_adjoint_that_cancels_to_rounding_is_no_failure() -> None:
+    n, k, D = lx.sizes("n k D")
+    c, V, Y, W = lx.tensor("c"), lx.tensor("V", n, k), lx.tensor("Y", n, D), lx.tensor("W", D, k)
+    loss = lx.dot(lx.sqrt(1 + (Y @ W) ** 2), lx.softmax(V + c))  # softmax does not see c
+    for variables in (c, V):
+        derivation = lx.derive(loss, variables)
+        for seed in range(5):
+            replay_by_numbers(derivation, seed)
 
 
 def test_messages_name_the_step() -> None:

@@ -72,13 +72,13 @@ def test_random_values(recipe: Recipe) -> None:
     check_values(recipe)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(recipes())
 def test_random_gradients(recipe: Recipe) -> None:
     check_gradients(recipe)
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(recipes(smooth=True))
 def test_smooth_expressions_need_no_policy_for_kinks(recipe: Recipe) -> None:
     loss, _ = build(recipe).loss()
@@ -86,7 +86,7 @@ def test_smooth_expressions_need_no_policy_for_kinks(recipe: Recipe) -> None:
     lx.gradient(loss, variables)
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(recipes())
 def test_generated_code_of_value_and_gradients(recipe: Recipe) -> None:
     loss, value = build(recipe).loss()

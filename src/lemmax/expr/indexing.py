@@ -116,8 +116,8 @@ def _slice_bounds(t: Tensor, k: slice, n: Size) -> tuple[sp.Expr, sp.Expr]:
     if start is None or stop is None:
         raise InvalidArgument(f"{t.label()}[{k.start!r}:{k.stop!r}]: slices need integers or sizes.")
     start, stop = (n + x if x.is_negative else x for x in (start, stop))
-    if n.is_Integer and stop.is_Integer:
-        stop = min(stop, n)
+    # NumPy cuts bounds to the axis; sizes that are symbols are taken to be large enough
+    start, stop = (sp.S.Zero if x.is_negative else n if (x - n).is_positive else x for x in (start, stop))
     if (sp.expand(stop - start)).is_nonpositive:
         raise InvalidArgument(f"{t.label()}: the slice {start}:{stop} is empty; sizes are at least 1.")
     return start, stop

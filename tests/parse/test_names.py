@@ -10,7 +10,8 @@ from tests.parse.inputs import A, B, W, X, assert_same, n, x
 
 
 def test_keywords_are_names_in_code() -> None:
-    assert_same(lx.parse_latex(r"W^Q_h x_h", WQ=W, x=lx.tensor("x", W.shape[0], W.shape[2])), lx.einsum("hab,hb->ha", W, lx.tensor("x", W.shape[0], W.shape[2])))
+    v = lx.tensor("x", W.shape[0], W.shape[2])
+    assert_same(lx.parse_latex(r"W^Q_h x_h", WQ=W, x=v), lx.einsum("hab,hb->ha", W, v))
     bar = lx.tensor(r"\bar{S}", n)
     assert lx.parse_latex(r"\bar{S}", barS=bar) == bar
     assert lx.parse_latex(r"\bar S", barS=bar) == bar

@@ -61,3 +61,11 @@ def test_ranges_of_matrices_in_brackets_have_one_subscript() -> None:
     t = lx.where(A.gt(0), A, 2 * A)[:, 1:]  # type: ignore[union-attr]
     assert "}_{ij}_{" not in latex(t) and "]_{ij}_{" not in latex(t)
     assert latex(t).endswith(r"_{:,2:n}")
+
+
+def test_a_letter_is_no_size_of_a_coefficient() -> None:
+    r = lx.size("r")
+    v = lx.tensor("v", *lx.sizes("a b c"))
+    t = r * lx.sum(v)
+    assert "_{r}" not in latex(t, notation="index") and "r=1" not in latex(t, notation="index")
+    check_read_back(t, latex(t, notation="index"))

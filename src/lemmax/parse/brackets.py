@@ -3,6 +3,7 @@ r"""Brackets with subscripts: entries of an expression, ``(A B)_{ij}``, or a mat
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import sympy as sp
 
@@ -136,5 +137,6 @@ def _of_tensor(ctx: Context, form: Form, slots: Sequence[Slot], span: Span) -> F
     """Return the slice of the form as that of a tensor of its own."""
     found = whole_of(ctx, form)
     fixed = [Slot(s, sp.S.Zero, ONE) for s in found.letters]
-    core = [slot for slot, has in zip(slots, (found.has_rows, found.has_columns), strict=False) if has]
+    kept = (found.has_rows, found.has_columns)
+    core = [replace(s, size=ctx.unknowns.finish(s.size)) for s, has in zip(slots, kept, strict=False) if has]
     return sliced(ctx, found.tensor, [*fixed, *core], span)

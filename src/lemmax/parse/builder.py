@@ -341,8 +341,9 @@ def _merged(scripts: Sequence[Token], span: Span) -> tuple[r.Script, r.Script, i
     spans: dict[str, Span] = {}
     primes = 0
     for token in scripts:
-        if token.type == "PRIME":
-            primes += len(token) if token.startswith("'") else 1
+        inside = token.value if token.type == "SUPERSCRIPT" else (token,)
+        if all(t.type == "PRIME" for t in inside):  # x' and x^{\prime}
+            primes += sum(len(t) if t.startswith("'") else 1 for t in inside)
             continue
         if token.type in found:
             raise Failure(span_of(token), "a second script of the same kind, which LaTeX refuses as well.")

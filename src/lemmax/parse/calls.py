@@ -203,14 +203,7 @@ def _diag(ctx: Context, part: r.Call) -> Form:
     if is_scalar(ctx, a):
         return a.at(part.span)
     if is_column(ctx, a) or is_row(ctx, a):
-        size = a.rows if is_column(ctx, a) else a.columns
-        column_wise = is_column(ctx, a)
-
-        def entry(row: sp.Expr, column: sp.Expr) -> sp.Expr:
-            at = (row, sp.S.Zero) if column_wise else (sp.S.Zero, row)
-            return sp.KroneckerDelta(row, column) * a.entry(*at)
-
-        return Form(part.span, size, size, entry)
+        return diagonal_matrix(ctx, a, part.span)
     size = demand_square(ctx, a, "a diagonal")
     if part.function == "Diag":
         text = ctx.text(part.arguments[0])
@@ -223,6 +216,18 @@ def _diag(ctx: Context, part: r.Call) -> Form:
             ],
         )
     return Form(part.span, size, ONE, lambda row, column: a.entry(row, row))
+
+
+def diagonal_matrix(ctx: Context, a: Form, span: Span) -> Form:
+    """Return the diagonal matrix of a vector."""
+    column_wise = is_column(ctx, a)
+    size = a.rows if column_wise else a.columns
+
+    def entry(row: sp.Expr, column: sp.Expr) -> sp.Expr:
+        at = (row, sp.S.Zero) if column_wise else (sp.S.Zero, row)
+        return sp.KroneckerDelta(row, column) * a.entry(*at)
+
+    return Form(span, size, size, entry)
 
 
 def _vec(ctx: Context, part: r.Call) -> Form:

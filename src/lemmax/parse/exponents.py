@@ -66,6 +66,24 @@ def raised(ctx: Context, base: Form, tokens: r.Script, sup_span: Span, primes: i
     return matrix_power(ctx, form, whole, span)
 
 
+def raised_entries(ctx: Context, form: Form, part: r.Scripted) -> Form:
+    """Return the power that a superscript says, entry by entry.
+
+    Raises:
+        Failure: the superscript is no power.
+    """
+    exponent = read_exponent(part.sup, part.sup_span[1])
+    if exponent.value is None:
+        raise Failure(part.span, f"{ctx.text(part)}: expected a power.")
+    from lemmax.parse.meaning import mean
+
+    number = demand_scalar(ctx, mean(ctx, exponent.value), "an exponent")
+    zero = sp.S.Zero
+    return entrywise(
+        ctx, lambda x: number_power(x, number.entry(zero, zero), part.span), [form], part.span, "power"
+    )
+
+
 def _no_power(ctx: Context, form: Form, text: str, span: Span) -> Failure:
     return Failure(
         span,

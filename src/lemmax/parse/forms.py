@@ -15,7 +15,7 @@ import sympy as sp
 
 from lemmax.expr.indices import fresh, is_index
 from lemmax.expr.sizes import Size
-from lemmax.expr.tensor import Tensor
+from lemmax.expr.tensor import Tensor, TensorSymbol
 from lemmax.parse.context import Context
 from lemmax.parse.failure import Failure, Span
 from lemmax.parse.shifts import lambda_over
@@ -179,6 +179,8 @@ def _bare(
     expr: sp.Expr, letters: tuple[sp.Symbol, ...], core: tuple[sp.Symbol, ...]
 ) -> tuple[Tensor, tuple[sp.Symbol, ...]] | None:
     """Return the tensor that an expression is a plain entry of, with the letters in its order."""
+    if isinstance(expr, TensorSymbol) and not letters and not core:
+        return expr.tensor, ()
     if not isinstance(expr, sp.Indexed) or not all(is_index(i) for i in expr.indices):
         return None
     indices = tuple(expr.indices)

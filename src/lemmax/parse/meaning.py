@@ -14,6 +14,7 @@ from lemmax.parse.context import Context
 from lemmax.parse.exponents import raised
 from lemmax.parse.failure import Failure
 from lemmax.parse.forms import Form, demand_scalar, is_column, is_scalar, scalar
+from lemmax.parse.scripts import joined
 from lemmax.parse.symbols import symbol, written
 
 
@@ -66,8 +67,27 @@ def _scripted(ctx: Context, part: r.Scripted) -> Form:
     elif part.sub:
         form = subscripted_group(ctx, base, part)
     else:
+        powered = _power_of_diagonal(ctx, base, part)
+        if powered is not None:
+            return powered
         form = mean(ctx, base)
     return raised(ctx, form, part.sup, part.sup_span, part.primes, part.span)
+
+
+def _power_of_diagonal(ctx: Context, base: r.Part, part: r.Scripted) -> Form | None:
+    r"""Return a power of ``\operatorname{Diag}(v)``, any power, as the diagonal matrix of the powers of v."""
+    if not isinstance(base, r.Call) or base.function not in ("Diag", "diag") or not part.sup or part.primes:
+        return None
+    from lemmax.parse.calls import diagonal_matrix
+    from lemmax.parse.exponents import raised_entries
+
+    (inner,) = base.arguments if len(base.arguments) == 1 else (None,)
+    if inner is None or joined(part.sup) in (r"\top", "T", r"-\top", "-T"):
+        return None
+    vector = mean(ctx, inner)
+    if ctx.is_trivial(vector.rows) == ctx.is_trivial(vector.columns):
+        return None
+    return diagonal_matrix(ctx, raised_entries(ctx, vector, part), part.span)
 
 
 # -- sums and products -------------------------------------------------------------------------

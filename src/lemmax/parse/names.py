@@ -25,6 +25,9 @@ _FONT = re.compile(r"\\(math[a-z]+|boldsymbol|bm|pmb|text[a-z]*|operatorname)\s*
 _ACCENT = re.compile(rf"\\({'|'.join(sorted(ACCENTS))})\{{(.*)\}}\Z", re.DOTALL)
 _ROW = re.compile(r"((?:\\[A-Za-z]+\{)*)([A-Z])(\}*)\Z")
 
+UPRIGHT_CONSTANTS = frozenset([r"\mathrm{e}", r"\mathrm{I}"])
+"""Written so, they are the constants also where a tensor is called e or I."""
+
 Given: TypeAlias = Tensor | Mapping[str, Tensor] | Iterable[Any] | object | None
 """What names may be given as: tensors, mappings, models, or several of these."""
 
@@ -211,6 +214,8 @@ class Names:
         exact = self.by_base.get(base, [])
         if exact:
             return exact, False
+        if base in UPRIGHT_CONSTANTS:
+            return [], False
         bare = plain(base)
         loose = [n for b, found in sorted(self.by_base.items()) for n in found if plain(b) == bare]
         if loose and len({n.key.base for n in loose}) == 1:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from lemmax.parse import records as r
 from lemmax.parse.names import canonical_base, plain
+from lemmax.parse.words import UPRIGHT
 
 if TYPE_CHECKING:
     from lark import Token
@@ -23,7 +24,8 @@ def _text(token: Token) -> str:
     if token.type in ("LCURLY", "RCURLY"):
         return ""
     if token.type == "WORD":
-        return canonical_base(str(token))
+        font = str(token)[1:].partition("{")[0]
+        return plain(str(token)) if font in UPRIGHT else canonical_base(str(token))
     if token.type == "TOP":
         return "T" if "T" in token else r"\top"
     if token.type == "PRIME":

@@ -37,53 +37,52 @@ def entry_at(
     Raises:
         OutOfRange: an index that is not guarded runs beyond its axis.
     """
-    starts: list[sp.Expr] = [sp.S.Zero] * tensor.ndim
-    lengths: list[Size] = list(tensor.shape)
-    pads: list[sp.Expr] = [sp.S.Zero] * tensor.ndim
-    wholes: list[Size] = list(tensor.shape)
     indices = [sp.expand(e) if not e.has(sp.floor, sp.Mod) else e for e in at]
     for axis, expr in enumerate(indices):
         symbols = [s for s in expr.free_symbols if is_index(s)]
-        if len(symbols) != 1 or expr.coeff(symbols[0], 1) != 1 or expr.has(sp.floor, sp.Mod):
+        if len(symbols) != 1 or symbols[0] not in ranges or expr.has(sp.floor, sp.Mod):
             continue
-        symbol, shift, size = symbols[0], sp.expand(expr - symbols[0]), tensor.shape[axis]
-        if symbol not in ranges or shift.has(symbol):
+        symbol, shift = symbols[0], sp.expand(expr - symbols[0])
+        size, run = tensor.shape[axis], ranges[symbols[0]]
+        if shift.has(symbol) or (shift == 0 and same_size(run, size)):
             continue
-        run = ranges[symbol]
-        if shift == 0 and same_size(run, size):
-            continue
-        start, pad = (shift, sp.S.Zero) if not shift.could_extract_minus_sign() else (sp.S.Zero, -shift)
-        length = _smaller(sp.expand(size - start), sp.expand(run - pad))
-        if length is None and pad == 0 and run.is_Integer:
-            length = (
-                run  # as x[1:3] of a vector of n entries: that n is large enough shows when it is evaluated
-            )
-        fits = length is not None and pad == 0 and same_size(length, run)
-        if (
-            length is None
-            or not (length.is_positive or length.free_symbols)
-            or (not fits and not guarded[axis])
-        ):
-            if guarded[axis]:
-                continue
-            raise OutOfRange(
-                f"an index that runs from {shift + 1} to {sp.expand(shift + run)} on an axis of size {size}"
-            )
-        starts[axis], lengths[axis], pads[axis], wholes[axis] = start, length, pad, run
-        indices[axis] = symbol
-    if starts != [0] * tensor.ndim or lengths != list(tensor.shape):
-        tensor = Apply("slice", (tensor,), tuple(lengths), {"starts": tuple(starts)})
-    if pads != [0] * tensor.ndim or wholes != lengths:
-        tensor = Apply("place", (tensor,), tuple(wholes), {"starts": tuple(pads)})
+        moved = _padded(tensor, axis, shift, run) if guarded[axis] else _cut(tensor, axis, shift, run)
+        if moved is not None:
+            tensor, indices[axis] = moved, symbol
+        elif not guarded[axis]:
+            last = sp.expand(shift + run)
+            raise OutOfRange(f"an index that runs from {shift + 1} to {last} on an axis of size {size}")
     return tensor.entry(*indices)
 
 
-def _smaller(a: Size, b: Size) -> Size | None:
-    """Return the smaller of two sizes, if it can be told."""
-    difference = sp.expand(a - b)
-    if difference.is_nonnegative:
-        return b
-    return a if difference.is_nonpositive else None
+def _cut(tensor: Tensor, axis: int, shift: sp.Expr, run: Size) -> Tensor | None:
+    """Return the range of an axis that an index runs over, ``None`` if it is not inside.
+
+    A number of places may be more than n: that shows when it is evaluated, as it does for ``x[1:3]``.
+    """
+    beyond = sp.expand(shift + run - tensor.shape[axis])
+    if not shift.is_nonnegative or not (beyond.is_nonpositive or (run.is_Integer and not beyond.is_positive)):
+        return None
+    return _along(tensor, axis, "slice", shift, run)
+
+
+def _padded(tensor: Tensor, axis: int, shift: sp.Expr, run: Size) -> Tensor | None:
+    """Return the axis with zeros around it, where a shifted index finds its entries; ``None`` if unknown."""
+    if not (shift.is_nonnegative or shift.is_nonpositive):
+        return None
+    start, before = (shift, sp.S.Zero) if shift.is_nonnegative else (sp.S.Zero, -shift)
+    own, needed = sp.expand(before + tensor.shape[axis]), sp.expand(start + run)
+    missing = sp.expand(needed - own)
+    length = needed if missing.is_nonnegative else own if missing.is_nonpositive else sp.expand(own + needed)
+    if before != 0 or not same_size(length, tensor.shape[axis]):
+        tensor = _along(tensor, axis, "place", before, length)
+    return _along(tensor, axis, "slice", start, run) if start != 0 or not same_size(length, run) else tensor
+
+
+def _along(tensor: Tensor, axis: int, function: str, start: sp.Expr, length: Size) -> Tensor:
+    starts = tuple(start if p == axis else sp.S.Zero for p in range(tensor.ndim))
+    shape = tuple(length if p == axis else s for p, s in enumerate(tensor.shape))
+    return Apply(function, (tensor,), shape, {"starts": starts})
 
 
 # -- indices that stand for two ------------------------------------------------------------------

@@ -115,6 +115,8 @@ def _fit(ctx: Context, form: Form, shape: Shape) -> None:
         return
     is_column = ctx.is_trivial(form.columns)
     if is_column and shape and (len(shape) == 1 or not is_one(shape[-1])):
+        if len(shape) > 1 and is_one(shape[-2]):
+            raise failure  # that is a row
         ctx.fit(form.rows, shape[-1], failure)
         return
     if len(shape) < 2:

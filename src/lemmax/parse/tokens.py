@@ -88,6 +88,10 @@ class _Scanner:
                 token = self._sided(token)
             elif token.type == "ARG":
                 token = self._joined(token)
+            elif token.type == "COMMA" and self._next() in ("AMP", "NEWROW", "END_CASES"):
+                continue  # punctuation of a case
+            elif token.type == "ACCENT" and token == r"\vec" and self._next() in ("LPAR", "LBRACKET", "LSET"):
+                token = _as("FUNCTION", token, "vec")  # an arrow over a bracket makes no sense
             elif token.type == "MAXMIN":
                 called = self._next() in ("LPAR", "LBRACKET", "LSET", "LCURLY")
                 token = _as("FUNCTION" if called else "BIG", token, str(token)[1:])

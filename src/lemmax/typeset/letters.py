@@ -10,8 +10,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Sequence
 
+import sympy as sp
+
 from lemmax.expr.graph import topological_order
-from lemmax.expr.nodes import Input
+from lemmax.expr.nodes import Input, Lambda
 from lemmax.expr.sizes import Size, is_one
 from lemmax.expr.tensor import Tensor
 from lemmax.typeset.names import Name, parse_name, render_name, upright
@@ -30,7 +32,7 @@ class Letters:
         self._taken_names: dict[str, str] = {}
         for t in named:
             self._add_name(str(t.name))
-        sizes = sorted({s for t in order for size in t.shape for s in size.free_symbols}, key=str)
+        sizes = sorted({s for t in order for s in _sizes_of(t)}, key=str)
         self.reserved = {n.letter for n in self._names.values()} | {parse_name(str(s)).letter for s in sizes}
         rows = {n.row.letter for n in self._names.values() if n.row is not None}
         self._homes = self._share_out(named, rows)
@@ -101,3 +103,13 @@ class Letters:
     def rank(self, size: Size) -> int:
         """Return the place of a size among sums: families first."""
         return self._order.get(str(size), len(self._order))
+
+
+def _sizes_of(t: Tensor) -> set[sp.Symbol]:
+    """Return the sizes in the shape of a tensor, in its sums and in its body."""
+    found = {s for size in t.shape for s in size.free_symbols}
+    if isinstance(t, Lambda):
+        for term in t.terms:
+            found |= {s for _, size in term.bound for s in size.free_symbols}
+            found |= {s for s in term.expr.free_symbols if s.is_integer and s.is_positive}
+    return found

@@ -85,3 +85,10 @@ def test_a_notebook_shows_loss_and_gradient() -> None:
 def test_a_derivation_becomes_a_pdf_file(tmp_path: Path) -> None:
     derivations()["least squares"].pdf(tmp_path / "out.pdf")
     assert (tmp_path / "out.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_sources_are_cited_and_words_are_not() -> None:
+    text = derivations()["softmax"].latex()
+    assert text.count(r"\bibitem") == 2 and "eq. 4.106" in text
+    sliced = lx.derive(lx.sqnorm(X[0]), X).latex()
+    assert text.count("Griewank") == 1 and "linear." not in sliced.split("thebibliography")[1]

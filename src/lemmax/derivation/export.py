@@ -2,6 +2,7 @@ r"""A derivation as a document: notation, loss, numbered steps with their rules,
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from lemmax._version import __version__
@@ -33,6 +34,8 @@ LAYOUT = "A gradient has the shape of its variable; leading axes (samples, heads
 _GRIEWANK = Reference(
     "griewank", "A. Griewank, A. Walther, Evaluating Derivatives, 2nd ed., SIAM, 2008, chapter 3."
 )
+_YEAR = re.compile(r"\b(1[89]|20)\d\d\b")
+"""What a source has and a word such as "linear" has not."""
 
 
 def derivation_document(derivation: Derivation, notation: Notation = "matrix") -> Document:
@@ -121,7 +124,7 @@ class _Writer:
         rule = [Math(statement)] if statement.startswith("\\") or "=" in statement else [statement]
         text: list[Inline] = [*rule, f" ({conditions})." if conditions else "."]
         reference = rule_reference(step.rule)
-        if reference is not None:
+        if reference is not None and _YEAR.search(reference):
             key = f"rule:{step.rule}"
             self.references.setdefault(key, Reference(key, f"Rule {_words(step.rule)}: {reference}."))
             text += [" See ", Cite((key,)), "."]

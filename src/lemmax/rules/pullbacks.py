@@ -28,7 +28,7 @@ class Pullback:
         apply: ``(node, bar, slot) -> contribution`` to the adjoint of operand ``slot``.
         statement: LaTeX of the rule.
         conditions: where it holds.
-        reference: source.
+        reference: source (with its year), or a word on why the rule is evident.
         smooth: whether the function is differentiable everywhere in its domain; if not, the
             rule gives one subgradient and is used only where that was asked for.
     """
@@ -193,7 +193,7 @@ PULLBACKS: dict[str, Pullback] = {
             pull_softmax,
             r"\bar A = S \odot \bar S - \operatorname{Diag}((S \odot \bar S) \mathbf 1)\, S",
             "finite logits or -inf, one finite per row",
-            "d s_j = s_j (d a_j - sum_l s_l d a_l)",
+            "C. M. Bishop, Pattern Recognition and Machine Learning (2006), eq. 4.106",
         ),
         Pullback(
             "softmax_jacobian_again",
@@ -201,7 +201,7 @@ PULLBACKS: dict[str, Pullback] = {
             pull_softmax_pullback,
             r"\bar G = J_S \bar Y, \quad \bar S = \bar Y \odot G - \bar Y \,(s^\top g) - G \,(s^\top \bar y)",
             "everywhere",
-            "product rule on S * G - S * sum(S * G)",
+            "product rule",
         ),
         Pullback(
             "logsumexp",
@@ -209,7 +209,7 @@ PULLBACKS: dict[str, Pullback] = {
             pull_logsumexp,
             r"\bar a = \bar y \,\operatorname{softmax}(a)",
             "one finite entry per reduced slice",
-            "d lse(a) = sum_j s_j d a_j",
+            "S. Boyd, L. Vandenberghe, Convex Optimization (2004), section 3.1.5",
         ),
         Pullback(
             "maximum",

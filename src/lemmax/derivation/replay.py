@@ -20,6 +20,7 @@ from lemmax.expr.nodes import Derivative, Lambda, Term
 from lemmax.expr.tensor import Tensor, identifier
 
 _RTOL = 1e-9  # complex steps are exact to rounding; sums of a few hundred terms lose three digits
+_CANCELLED = 1e-5  # sides below this part of the loss may be what is left of terms that cancel
 _ATTEMPTS = 15
 _DIFFERENTIATIONS = {name for name, rule in RULES.items() if rule is RULES["product_rule"]}
 
@@ -145,7 +146,10 @@ def replay_by_numbers(derivation: Derivation, seed: int = 0, instances: int = 2)
         for number, step in enumerate(derivation.steps, 1):
             left, right = (np.asarray(v, dtype=float) for v in values[2 * number - 2 : 2 * number])
             scale = max(
-                float(np.max(np.abs(left), initial=0.0)), float(np.max(np.abs(right), initial=0.0)), 1e-30
+                float(np.max(np.abs(left), initial=0.0)),
+                float(np.max(np.abs(right), initial=0.0)),
+                _CANCELLED * float(np.max(np.abs(np.asarray(values[0], dtype=float)), initial=0.0)),
+                1e-30,
             )
             if left.shape != right.shape or not np.allclose(left, right, rtol=0, atol=_RTOL * scale):
                 raise ReplayError(

@@ -65,3 +65,10 @@ def test_pdf(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (tmp_path / "b.pdf").read_bytes().startswith(b"%PDF")
     assert r"\end{document}" in (tmp_path / "b.tex").read_text()
     assert "wrote" in capsys.readouterr().out
+
+
+def test_one_file_for_both_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name, out = "nuclear_norm_bound_of_factor_norms", tmp_path / "a.tex"
+    assert main(["export", name, "--tex", str(out), "--pdf", str(tmp_path / "." / "a.tex")]) == 2
+    assert "name two files" in capsys.readouterr().err
+    assert not out.exists()

@@ -69,7 +69,7 @@ def test_batch_errors() -> None:
     evaluator = Evaluator([a @ X])
     with pytest.raises(lx.ShapeError, match="no array has a leading instance axis"):
         evaluator.run({"a": np.ones(2), "X": np.ones((2, 2))}, batch=True)
-    with pytest.raises(lx.ShapeError, match="array X has 4 instances, array a has 3"):
+    with pytest.raises(lx.ShapeError, match="array a has 3 instances, array X has 4"):
         evaluator.run({"a": np.ones((3, 2)), "X": np.ones((4, 2, 2))}, batch=True)
     with pytest.raises(lx.ShapeError, match=r"expected shape \(n\) with a leading instance axis"):
         evaluator.run({"a": np.ones((3, 2, 1)), "X": np.ones((4, 2, 2))}, batch=True)

@@ -24,6 +24,7 @@ BANNED = re.compile(
             rf"\b(sub-?)?{WRITER}s?\b",
             rf"\b{TICKET}s?\s*#",
             rf"(?<!\w){FOLDER}\b",
+            r"(?<!\w)/ro" + "ot/",
             r"\bsha" + "red/",
             rf"\b{TOOL[:5]}(bench|studio)\b",
             r"\b(cla" + "ude|anth" + "ropic|chat" + r"gpt)\b",

@@ -255,6 +255,8 @@ def test_bad_indices(use: Callable[[], object], message: str) -> None:
 
 
 def test_integers_of_numpy_are_integers() -> None:
+    assert lx.sum(X, axis=np.int64(-1)) == lx.sum(X, axis=1)
+    assert lx.merge(X, [0, 1]) == lx.vec(X)
     assert X[np.int64(1)] == X[1] and X[np.int32(1) :] == X[1:]
     assert lx.tensor("q", np.int64(2)) == lx.tensor("q", 2)
 

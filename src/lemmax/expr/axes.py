@@ -2,6 +2,7 @@ r"""Axis arguments: integers (negative from the end) or the name of a size."""
 
 from __future__ import annotations
 
+import numbers
 from typing import TypeAlias
 
 import sympy as sp
@@ -18,12 +19,13 @@ def one_axis(what: str, t: Tensor, axis: int | str | sp.Symbol) -> int:
     Raises:
         InvalidArgument: there is no such axis, or a size name fits several.
     """
-    if isinstance(axis, bool) or not isinstance(axis, int | str | sp.Symbol):
+    if isinstance(axis, bool) or not isinstance(axis, numbers.Integral | str | sp.Symbol):
         raise InvalidArgument(f"{what}: axis {axis!r}: expected an integer or the name of a size.")
-    if isinstance(axis, int):
-        if not -t.ndim <= axis < t.ndim:
+    if isinstance(axis, numbers.Integral):
+        position = int(axis)
+        if not -t.ndim <= position < t.ndim:
             raise InvalidArgument(f"{what}: axis {axis} does not exist, {t.label()} has {t.ndim} axes.")
-        return axis % t.ndim
+        return position % t.ndim
     hits = [p for p, s in enumerate(t.shape) if str(s) == str(axis)]
     if len(hits) != 1:
         count = "no axis has" if not hits else f"axes {hits} all have"

@@ -171,13 +171,14 @@ def merge(t: Tensor, *groups: tuple[int, ...]) -> Tensor:
     Raises:
         InvalidArgument: the groups do not list all axes in order.
     """
+    groups = tuple(tuple(group) for group in groups)
     if [axis for group in groups for axis in group] != list(range(t.ndim)) or not all(groups):
         raise InvalidArgument(
             f"merge: groups {groups} must list the axes 0..{t.ndim - 1} of {t.label()} once, in order;"
             " permute first."
         )
     shape = tuple(product(tuple(t.shape[a] for a in group)) for group in groups)
-    return Apply("merge", (t,), shape, {"groups": tuple(groups)})
+    return Apply("merge", (t,), shape, {"groups": groups})
 
 
 def split(t: Tensor, groups: tuple[tuple[int, ...], ...], shape: tuple[Size, ...]) -> Tensor:

@@ -312,7 +312,12 @@ class Tensor:
         return reductions.prod(self, axis=axis, keepdims=keepdims)
 
     def __array_namespace__(self, api_version: str | None = None) -> ModuleType:
-        """Return the module ``lemmax``: a subset of the array API, so that array code can be traced."""
+        """Return the module ``lemmax``, so that code written against the array API can be traced.
+
+        Of the standard it has, under the same names: ``abs exp log sqrt sign sin cos tan sinh cosh tanh``,
+        ``maximum minimum where``, ``sum mean prod max min``, ``matmul matrix_transpose permute_dims``,
+        ``concat stack``, and the operators and attributes of tensors.
+        """
         return sys.modules["lemmax"]
 
     # -- relations -----------------------------------------------------------------------

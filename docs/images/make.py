@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import re
 import subprocess
+import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,7 +95,11 @@ def make(picture: Picture, folder: Path) -> Path:
     target = folder / picture.file
     with tempfile.TemporaryDirectory() as scratch:
         pdf = Path(scratch) / "document.pdf"
-        subprocess.run(["lemmax", *picture.command, "--pdf", str(pdf)], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            [sys.executable, "-m", "lemmax", *picture.command, "--pdf", str(pdf)],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
         cut(pdf, picture, target)
     return target
 

@@ -10,6 +10,7 @@ import argparse
 import re
 import subprocess
 import sys
+import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path

@@ -10,7 +10,6 @@ import argparse
 import re
 import subprocess
 import sys
-import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path

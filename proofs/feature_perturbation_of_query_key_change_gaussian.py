@@ -28,7 +28,6 @@ from dataclasses import replace
 import sympy as sp
 
 import lemmax as lx
-from lemmax.expr.graph import substitute
 from lemmax.statement import Draw, Instances
 
 # -- variables ---------------------------------------------------------------------------------------
@@ -38,7 +37,7 @@ X, B, WQ, WK = model.X, model.B, model.WQ, model.WK
 DQ, DK = lx.tensor(r"\Delta^Q", H, D, d), lx.tensor(r"\Delta^K", H, D, d)
 
 # -- expressions -------------------------------------------------------------------------------------
-moved = substitute(B, {WQ: WQ + DQ, WK: WK + DK}).named("B'")
+moved = lx.substitute(B, {WQ: WQ + DQ, WK: WK + DK}).named("B'")
 change = lx.norm(moved - B)
 DQ_norm, DK_norm = (lx.sqrt((t**2).sum(axis=(1, 2))) for t in (DQ, DK))  # (H,), Frobenius
 slope = sp.sqrt(2 / sp.E) / d ** sp.Rational(1, 4)

@@ -18,7 +18,6 @@ Evidence. Tested on random instances; each mutant is refuted in the same run.
 from __future__ import annotations
 
 import lemmax as lx
-from lemmax.expr.graph import substitute
 from lemmax.statement import Draw, Instances
 
 # -- variables ---------------------------------------------------------------------------------------
@@ -30,7 +29,7 @@ T = lx.tensor("T", H, d, d)
 
 # -- expressions -------------------------------------------------------------------------------------
 scaled = {WQ: WQ @ T, WK: WK @ lx.inv(T).mT}
-scaled_f, scaled_S = substitute(f, scaled).named("f'"), substitute(S, scaled).named("S'")
+scaled_f, scaled_S = lx.substitute(f, scaled).named("f'"), lx.substitute(S, scaled).named("S'")
 
 # -- hypotheses --------------------------------------------------------------------------------------
 invertible = (lx.det(T) ** 2).gt(0).named("invertible T")
@@ -42,22 +41,22 @@ invariance = [scaled_S.eq(S).named("attention"), scaled_f.eq(f).named("loss")]
 mutants = [
     lx.Mutant(
         "inverse not transposed",
-        substitute(f, {WQ: WQ @ T, WK: WK @ lx.inv(T)}).named("f'").eq(f),
+        lx.substitute(f, {WQ: WQ @ T, WK: WK @ lx.inv(T)}).named("f'").eq(f),
         "T T^-T is not the identity for d >= 2",
     ),
     lx.Mutant(
         "no inverse",
-        substitute(f, {WQ: WQ @ T, WK: WK @ T}).named("f'").eq(f),
+        lx.substitute(f, {WQ: WQ @ T, WK: WK @ T}).named("f'").eq(f),
         "T T^T is not the identity unless T is orthogonal",
     ),
     lx.Mutant(
         "queries only",
-        substitute(f, {WQ: WQ @ T}).named("f'").eq(f),
+        lx.substitute(f, {WQ: WQ @ T}).named("f'").eq(f),
         "the logits change with the queries alone",
     ),
     lx.Mutant(
         "Gaussian kernel",
-        substitute(gaussian.loss, scaled).named("f'").eq(gaussian.loss),
+        lx.substitute(gaussian.loss, scaled).named("f'").eq(gaussian.loss),
         "distances between queries and keys change",
     ),
 ]

@@ -23,7 +23,6 @@ Evidence. Tested on random instances; each mutant is refuted in the same run.
 from __future__ import annotations
 
 import lemmax as lx
-from lemmax.expr.graph import substitute
 from lemmax.statement import Draw, Instances
 
 # -- variables ---------------------------------------------------------------------------------------
@@ -35,7 +34,7 @@ eta = lx.tensor(r"\eta")
 
 # -- expressions -------------------------------------------------------------------------------------
 GK, GQ = lx.gradient(model.loss, (K, Q))
-G = substitute(lx.gradient(combined.loss, combined.W), {combined.W: K @ Q.T}).named("G")  # (d, d)
+G = lx.substitute(lx.gradient(combined.loss, combined.W), {combined.W: K @ Q.T}).named("G")  # (d, d)
 imbalance = K.T @ K - Q.T @ Q
 moved_K, moved_Q = K - eta * GK, Q - eta * GQ
 moved_imbalance = moved_K.T @ moved_K - moved_Q.T @ moved_Q

@@ -27,7 +27,6 @@ from typing import Any
 import numpy as np
 
 import lemmax as lx
-from lemmax.expr.graph import substitute
 from lemmax.statement import Instances, Structure
 
 # -- variables ---------------------------------------------------------------------------------------
@@ -40,7 +39,7 @@ T = lx.tensor("T", H, d, d)
 GQ, GK = lx.gradient(f, (WQ, WK))
 moment_Q, moment_K = WQ.mT @ GQ, WK.mT @ GK  # (H, d, d)
 total = moment_Q + moment_K
-rotated = substitute(f, {WQ: WQ @ T, WK: WK @ T}).named("f'")
+rotated = lx.substitute(f, {WQ: WQ @ T, WK: WK @ T}).named("f'")
 
 # -- hypotheses --------------------------------------------------------------------------------------
 orthogonal = (T.mT @ T).eq(lx.eye(d)).named("orthogonal T")
@@ -71,7 +70,7 @@ mutants = [
     ),
     lx.Mutant(
         "only the queries rotated",
-        substitute(f, {WQ: WQ @ T}).named("f'").eq(f),
+        lx.substitute(f, {WQ: WQ @ T}).named("f'").eq(f),
         "distances between queries and keys change",
     ),
 ]

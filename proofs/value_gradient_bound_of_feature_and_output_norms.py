@@ -24,7 +24,6 @@ Evidence. Tested on random instances; each mutant is refuted in the same run.
 from __future__ import annotations
 
 import lemmax as lx
-from lemmax.expr.graph import substitute
 from lemmax.statement import Instances
 
 # -- variables ---------------------------------------------------------------------------------------
@@ -36,7 +35,7 @@ B, WV, WO, f = model.B, model.WV, model.WO, model.loss
 gradient = lx.gradient(f, WV)
 output_norms = lx.spectral_norm(WO)  # (H,)
 L = lx.spectral_norm(B) ** 2 * lx.max(output_norms) ** 2
-after_step = substitute(f, {WV: WV - gradient / L})
+after_step = lx.substitute(f, {WV: WV - gradient / L})
 
 # -- hypotheses --------------------------------------------------------------------------------------
 heads_in_use = L.gt(0).named("heads in use")

@@ -25,7 +25,6 @@ Evidence. Refuted by a small witness, found anew from the seed in every run.
 from __future__ import annotations
 
 import lemmax as lx
-from lemmax.expr.graph import substitute
 from lemmax.statement import Convergence, Draw, Instances
 
 # -- variables ---------------------------------------------------------------------------------------
@@ -35,7 +34,7 @@ WQ, WK = model.WQ, model.WK
 teacher = lx.tensor("W^*", H, D, d)  # query weights of the teacher
 
 # -- expressions -------------------------------------------------------------------------------------
-target = substitute(model.F, {WQ: teacher}).named("F^*")
+target = lx.substitute(model.F, {WQ: teacher}).named("F^*")
 f = lx.sqnorm(model.F - target) / 2
 
 # -- hypotheses --------------------------------------------------------------------------------------

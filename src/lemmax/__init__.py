@@ -72,6 +72,7 @@ _export("lemmax.expr.functions", "where", abs="abs_", sigmoid="sigmoid_", softpl
 _export("lemmax.expr.indexing", "concat", "stack", "merge", "split", "vec", "kron")
 _export("lemmax.expr.functionals", "rank", "sigma", "sigma_min", "spectral_norm", "nuclear_norm", "cond")
 _export("lemmax.expr.functionals", "lambda_min", "lambda_max", "hull_distance")
+_export("lemmax.expr.graph", "substitute")
 _export("lemmax.calculus.gradient", "gradient")
 _export("lemmax.calculus.forward", "jacobian", "hessian", "hvp")
 _export("lemmax.check.equality", "equal")

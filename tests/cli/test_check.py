@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -108,6 +109,8 @@ def test_instance_json(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
         ({"X": np.zeros((2, 2))}, "needs 3 axes"),
         ({"x": np.zeros((2, 2, 2))}, "Did you mean X"),
         ({"X": np.full((1, 1, 1), np.inf)}, "every entry must be finite"),
+        ({"X": np.full((1, 1, 1), 1e200)}, "the largest entry is 1e+200 in magnitude"),
+        ({"X": np.full((1, 1, 1), 1e-200)}, "Rescale the data"),
         ({"X": np.array([[[None]]])}, "never unpickled"),
         ({"X": np.zeros((1, 2, 3)), "WQ": np.zeros((3, 3, 2))}, "H = 3, --heads says H = 2"),
     ],
@@ -155,6 +158,8 @@ def test_interrupt_ends_cleanly_with_what_is_known(here: Path, jobs: str) -> Non
     assert "Traceback" not in err and "Interrupted" in err
     assert "additive_norm_of_vectors" in out
     assert "theorems as expected" in out or "theorem as expected" in out
+    assert re.search(r"interrupted after [1-9]\d* of \d+ instances", out), out  # as far as it got
+    assert "1 not finished" in out
 
 
 @pytest.mark.slow

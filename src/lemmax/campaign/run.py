@@ -9,20 +9,18 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, as_completed, wait
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
 from types import FrameType
 from typing import Any, TypeAlias
 
 from lemmax.campaign.registry import load
+from lemmax.campaign.workers import Workers, breakable, insist, one_thread_for_children
 from lemmax.statement.report import Report
 
-# Small matrices gain nothing from threads, and the workers share the cores.
-ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+GRACE = 5.0  # seconds in which a worker that was asked to stop says what it knows
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +104,13 @@ def check_file(path: Path, instances: int, seed: int, interrupts: Interrupts | N
     """Load a theorem file and check its theorem."""
     from lemmax.check import check
 
-    progress = interrupts.insist if interrupts is not None else None
+    progress = interrupts.insist if interrupts is not None else insist
     return check(load(path), instances=instances, seed=seed, progress=progress)
+
+
+def _check_in_worker(path: Path, instances: int, seed: int) -> Report:
+    with breakable():
+        return check_file(path, instances, seed)
 
 
 def run(files: Sequence[Path], settings: Settings, tell: Tell = _say_nothing) -> Outcome:
@@ -134,7 +137,7 @@ def _run_here(files: Sequence[Path], settings: Settings, tell: Tell) -> Outcome:
             for path in files:
                 reports.append(check_file(path, settings.instances, settings.seed, interrupts))
                 if reports[-1].interrupted:
-                    return Outcome(tuple(reports), True, tuple(files[len(reports) :]))
+                    return Outcome(tuple(reports), True, tuple(files[len(reports) - 1 :]))
                 tell(len(reports), path)
                 interrupts.insist()
     except KeyboardInterrupt:
@@ -143,56 +146,44 @@ def _run_here(files: Sequence[Path], settings: Settings, tell: Tell) -> Outcome:
 
 
 def _run_in_workers(files: Sequence[Path], settings: Settings, jobs: int, tell: Tell) -> Outcome:
-    pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_leave_interrupts)
+    workers = Workers(jobs)
     waiting: dict[Future[Report], Path] = {}
     interrupted = False
     try:
-        with _one_thread_for_children():
+        with one_thread_for_children():
             for path in files:
-                waiting[pool.submit(check_file, path, settings.instances, settings.seed)] = path
+                task = workers.pool.submit(_check_in_worker, path, settings.instances, settings.seed)
+                waiting[task] = path
         for count, future in enumerate(as_completed(waiting), 1):
             future.result()
             tell(count, waiting[future])
     except KeyboardInterrupt:
         interrupted = True
-        _stop(pool)
+        _gather(workers, waiting)
     except BaseException:
-        _stop(pool)
+        workers.end()
         raise
     else:
-        pool.shutdown()
-    known = {path: future for future, path in waiting.items() if _is_known(future)}
-    reports = tuple(known[path].result() for path in files if path in known)
-    return Outcome(reports, interrupted, tuple(path for path in files if path not in known))
+        workers.pool.shutdown()
+    reports = {path: future.result() for future, path in waiting.items() if _is_known(future)}
+    finished = {path for path, report in reports.items() if not report.interrupted}
+    return Outcome(
+        tuple(reports[path] for path in files if path in reports),
+        interrupted,
+        tuple(path for path in files if path not in finished),
+    )
+
+
+def _gather(workers: Workers, waiting: dict[Future[Report], Path]) -> None:
+    """Ask the workers to stop and wait for what they know; a second Ctrl-C waits no longer."""
+    try:
+        workers.ask_to_stop()
+        wait([task for task in waiting if not task.cancelled()], timeout=GRACE)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        workers.end()
 
 
 def _is_known(future: Future[Report]) -> bool:
     return future.done() and not future.cancelled() and future.exception() is None
-
-
-def _leave_interrupts() -> None:
-    """Leave Ctrl-C, which a terminal sends to all processes, to the parent."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def _stop(pool: ProcessPoolExecutor) -> None:
-    """End the workers at once, whatever they are at."""
-    workers = list((getattr(pool, "_processes", None) or {}).values())
-    pool.shutdown(wait=False, cancel_futures=True)
-    for worker in workers:
-        worker.terminate()
-    for worker in workers:
-        worker.join()
-
-
-@contextmanager
-def _one_thread_for_children() -> Iterator[None]:
-    """Start processes with one BLAS thread each."""
-    before = {name: os.environ.get(name) for name in ONE_THREAD}
-    os.environ.update({name: "1" for name in ONE_THREAD if before[name] is None})
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)

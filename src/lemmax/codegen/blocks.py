@@ -9,7 +9,10 @@ from lemmax.codegen.pytext import ATOM, SUM, UNARY
 from lemmax.codegen.render import Renderer, axis_text
 from lemmax.codegen.values import Value
 
-_MASKED = "softmax: the logits of a row are -inf throughout; a mask must keep one entry per row"
+_MASKED = (
+    "softmax: the logits of a row are -inf throughout; "
+    "a mask must keep one entry per row, and logits must not overflow"
+)
 
 Block = Callable[[Renderer, Value, str, Names], list[str]]
 

@@ -72,7 +72,7 @@ def _explain_softmax(node: Apply, frame: Frame, x: Value, axis: int) -> None:
         raise EvaluationError(
             f"softmax of {node.operands[0].label()} along axis {node.param('axis')}: "
             f"{f'the row at {row}' if row else 'the only row'} is -inf throughout; "
-            "a mask must keep at least one entry of each row."
+            "a mask must keep at least one entry of each row, and the logits must not overflow."
         )
 
 

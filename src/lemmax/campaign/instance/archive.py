@@ -20,6 +20,7 @@ from lemmax.errors import DataError
 Array: TypeAlias = npt.NDArray[np.float64]
 
 LARGEST_FILE = 1 << 30  # bytes, unpacked; tokens beyond that are no instance but an attack or a slip
+LARGEST = 1e30  # magnitude of an entry
 NPY_MAGIC = b"\x93NUMPY"
 UNREADABLE = (
     zipfile.BadZipFile,
@@ -144,4 +145,16 @@ def _numbers(path: Path, name: str, content: IO[bytes], size: int) -> Array:
     if len(bad):
         at = tuple(int(axis) for axis in bad[0])
         raise DataError(f"{where}: entry {at} is {real[at]}; every entry must be finite.")
+    _check_scale(real, where)
     return real
+
+
+def _check_scale(real: np.ndarray, where: str) -> None:
+    """Refuse numbers whose powers leave the range of float64: the eighth occurs in squared gradients."""
+    largest = float(np.abs(real).max(initial=0.0))
+    if largest > LARGEST or 0 < largest < 1 / LARGEST:
+        raise DataError(
+            f"{where}: the largest entry is {largest:.3g} in magnitude; expected one between "
+            f"{1 / LARGEST:.0e} and {LARGEST:.0e}, so that products of entries neither overflow nor vanish. "
+            "Rescale the data."
+        )

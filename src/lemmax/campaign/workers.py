@@ -1,0 +1,100 @@
+r"""Worker processes that end when asked, and hand over what they know by then.
+
+A terminal sends Ctrl-C to all processes.  The workers leave it to their parent, which then asks them
+through an event: a theorem that is being checked is broken off and reported as far as it got.
+"""
+
+from __future__ import annotations
+
+import _thread
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import get_context
+from multiprocessing.synchronize import Event
+from types import FrameType
+
+# Small matrices gain nothing from threads, and the workers share the cores.
+ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+
+
+class Workers:
+    """A pool of processes; :meth:`ask_to_stop` breaks off what they are at, :meth:`end` ends them."""
+
+    def __init__(self, jobs: int) -> None:
+        """Prepare ``jobs`` processes, which start with the first task."""
+        context = get_context("spawn")
+        self._stop: Event = context.Event()
+        self.pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin, initargs=(self._stop,))
+
+    def ask_to_stop(self) -> None:
+        """Have each worker break off its task by a ``KeyboardInterrupt``; no other task starts."""
+        self._stop.set()
+        self.pool.shutdown(wait=False, cancel_futures=True)
+
+    def end(self) -> None:
+        """End the processes at once, whatever they are at."""
+        workers = list((getattr(self.pool, "_processes", None) or {}).values())
+        self.pool.shutdown(wait=False, cancel_futures=True)
+        for worker in workers:
+            worker.terminate()
+        for worker in workers:
+            worker.join()
+
+
+class _Task:
+    """What this worker is at."""
+
+    running = False
+    stop: Event | None = None
+
+
+def _begin(stop: Event) -> None:
+    _Task.stop = stop
+    signal.signal(signal.SIGINT, _on_interrupt)
+    threading.Thread(target=_wait_for, args=(stop,), daemon=True).start()
+
+
+def _wait_for(stop: Event) -> None:
+    stop.wait()
+    _thread.interrupt_main()
+
+
+def _on_interrupt(number: int, frame: FrameType | None) -> None:
+    if _Task.running:
+        insist()
+
+
+def insist(*progress: int) -> None:
+    """Raise ``KeyboardInterrupt`` if the parent asked to stop; called at every sign of progress.
+
+    Python drops an exception that comes up in a destructor, so that raising it once is not enough.
+    """
+    if _Task.stop is not None and _Task.stop.is_set():
+        raise KeyboardInterrupt
+
+
+@contextmanager
+def breakable() -> Iterator[None]:
+    """Let what is done within be broken off when the parent asks for it."""
+    _Task.running = True
+    try:
+        yield
+    finally:
+        _Task.running = False
+
+
+@contextmanager
+def one_thread_for_children() -> Iterator[None]:
+    """Start processes with one BLAS thread each."""
+    before = {name: os.environ.get(name) for name in ONE_THREAD}
+    os.environ.update({name: "1" for name in ONE_THREAD if before[name] is None})
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)

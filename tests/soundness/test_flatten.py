@@ -164,3 +164,31 @@ def test_collecting_keeps_the_value(drawn: list[Term]) -> None:
     before, after = values([as_tensor(*repeated), as_tensor(*collected)])
     np.testing.assert_allclose(after, before, atol=1e-11)
     assert len(collected) <= len(drawn)
+
+
+def test_a_long_chain_of_unnamed_products_stays_short() -> None:
+    y = x
+    for _ in range(150):
+        y = y * lx.sin(y) / 2
+    (flat,) = flatten([y])
+    nodes = topological_order(flat)
+    assert len(nodes) <= 2 * 150 + 1
+    assert max(len(t.operands) for t in nodes) <= 12
+    for before, after in zip(values([y]), values([flat]), strict=True):
+        np.testing.assert_allclose(after, before, rtol=1e-12)
+
+
+def test_a_delta_common_to_all_summands_is_contracted_by_the_user() -> None:
+    G = lx.tensor("G", n, n, k)
+    block = lx.eye(n)[:, :, None] * (lx.exp(G) + G * G)
+    (flat,) = flatten([lx.einsum("ij,jlk->ilk", A, block)])
+    assert not any(
+        term.expr.atoms(sp.KroneckerDelta)
+        for t in topological_order(flat)
+        if isinstance(t, Lambda)
+        for term in t.terms
+    )
+    evaluator = Evaluator([lx.einsum("ij,jlk->ilk", A, block), flat])
+    arrays = {"A": VALUES["A"], "G": rng.standard_normal((3, 3, 2))}
+    before, after = evaluator.run(arrays)
+    np.testing.assert_allclose(after, before, rtol=1e-12)

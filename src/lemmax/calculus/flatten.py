@@ -9,6 +9,8 @@ which is how a paper writes it, and lets typesetting and code choose their own g
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import lru_cache
+from itertools import combinations
 
 import sympy as sp
 
@@ -23,6 +25,7 @@ from lemmax.calculus.terms import (
 )
 from lemmax.expr.graph import topological_order
 from lemmax.expr.nodes import Input, Lambda, Term
+from lemmax.expr.sizes import same_size
 from lemmax.expr.tensor import Tensor, TensorSymbol, distinct_name
 
 _MOST_FACTORS = 12  # products of more factors are kept apart: repeated squaring would grow without bound
@@ -122,6 +125,32 @@ def _inline_one(term: Term, flat: dict[str, Tensor], kept: set[str]) -> list[Ter
             assert isinstance(form, Lambda)
             if _fits(form, exponent, len(factors)):
                 return _replace(term, factor, open_lambda(form, indices_of(base)), exponent)
+        tied = _split_tie(own)
+        if tied is not None and exponent.is_Integer and exponent > 0:
+            (p, q), block = tied
+            at = indices_of(base)
+            entry = block.entry(*at[:q], *at[q + 1 :]) ** exponent
+            return _replace(term, factor, [Term((), sp.KroneckerDelta(at[p], at[q]) * entry)], sp.S.One)
+    return None
+
+
+@lru_cache(maxsize=4096)
+def _split_tie(t: Lambda) -> tuple[tuple[int, int], Lambda] | None:
+    """Write a block-diagonal tensor as a delta in two of its axes, p < q, times a tensor without axis q.
+
+    A user can then contract the delta, which it could not inside a sum that is kept together.
+    """
+    for p, q in combinations(range(t.ndim), 2):
+        delta = sp.KroneckerDelta(t.indices[p], t.indices[q])
+        if not t.terms or not same_size(t.shape[p], t.shape[q]):
+            continue
+        if all(delta in sp.Mul.make_args(term.expr) for term in t.terms):
+            at = (*t.indices[:q], *t.indices[q + 1 :])
+            rest = [
+                Term(term.bound, (term.expr / delta).xreplace({t.indices[q]: t.indices[p]}))
+                for term in t.terms
+            ]
+            return (p, q), Lambda((*t.shape[:q], *t.shape[q + 1 :]), at, collect(rest))
     return None
 
 
@@ -130,12 +159,19 @@ def _fits(t: Lambda, exponent: sp.Expr, others: int) -> bool:
         return True
     if t.ndim == 0 and len(t.terms) == 1 and not t.terms[0].bound:
         return True  # a scalar function of scalars, such as 1/sqrt(s)
-    for inner in t.terms:
-        if not is_monomial(inner.expr) or len(split_factors(inner.expr)[1]) + others - 1 > _MOST_FACTORS:
-            return False
+    if _most_factors(t) + others - 1 > _MOST_FACTORS:
+        return False
     if len(t.terms) > 1:
         return bool(exponent == 1) and is_broadcast_sum(t)
     return bool(exponent == 1 or (not t.terms[0].bound and exponent.is_Integer and exponent > 0))
+
+
+@lru_cache(maxsize=4096)
+def _most_factors(t: Lambda) -> int:
+    """Return the number of factors of the longest summand; more than enough if one is no product."""
+    if not all(is_monomial(term.expr) for term in t.terms):
+        return _MOST_FACTORS + 1
+    return max((len(split_factors(term.expr)[1]) for term in t.terms), default=0)
 
 
 def is_broadcast_sum(t: Lambda) -> bool:
@@ -164,7 +200,8 @@ def _inline_inside(factor: sp.Expr, flat: dict[str, Tensor], kept: set[str]) -> 
         e for p in factor.atoms(sp.Piecewise) for b in p.args for e in b.expr.atoms(sp.Indexed, sp.Symbol)
     }
     room = _LARGEST_BRANCHES - sp.count_ops(factor) if branches else 0
-    entries = [e for e in factor.atoms(sp.Indexed, sp.Symbol) if entry_tensor(e) is not None]
+    entries = _entries(factor)
+    count = len(entries)
     for entry in sorted(entries, key=str):
         t = entry_tensor(entry)
         if t is None or not _may_inline(t, kept):
@@ -173,11 +210,21 @@ def _inline_inside(factor: sp.Expr, flat: dict[str, Tensor], kept: set[str]) -> 
         assert isinstance(t, Lambda)
         if not t.terms or any(term.bound for term in t.terms):
             continue
-        if isinstance(entry, sp.Symbol) and t.ndim:
-            continue  # the label inside an Indexed
+        # a product may grow up to the limit; a scaling does not grow
+        more = _most_factors(t) - 1
+        product = len(t.terms) == 1 and (more <= 0 or count + more <= _MOST_FACTORS)
+        if not product and entry not in branches:
+            continue
         whole = sp.Add(*[term.expr for term in open_lambda(t, indices_of(entry))])
         size = sp.count_ops(whole) if entry in branches else 0
-        if (len(t.terms) == 1 and is_monomial(t.terms[0].expr)) or (entry in branches and size <= room):
+        if product or size <= room:
             swap[entry] = whole
             room -= size
+            count += more
     return factor.xreplace(swap) if swap else None
+
+
+def _entries(expr: sp.Expr) -> list[sp.Expr]:
+    """Return the entries of tensors in an expression (not the labels inside them)."""
+    found = [e for e in expr.atoms(sp.Indexed, sp.Symbol) if entry_tensor(e) is not None]
+    return [e for e in found if not (isinstance(e, TensorSymbol) and e.tensor.ndim)]

@@ -25,7 +25,7 @@ def test_a_claim_that_holds_survives_with_its_numbers() -> None:
 def test_a_failing_hypothesis_is_named_with_its_numbers() -> None:
     report = check_instance(toys.CAUCHY_SCHWARZ, {"A": np.zeros((2, 3)), "B": np.ones((2, 3))})
     assert report.verdict.name == "not applicable"
-    assert "'A is not zero' fails: 0 > 0" in report.verdict.reason
+    assert "'A is not zero' fails: 0, must be more than 0" in report.verdict.reason
     assert report.as_expected
 
 
@@ -39,7 +39,7 @@ def test_duplicate_rows_make_a_rank_theorem_inapplicable() -> None:
     x = rng.standard_normal((3, 4))
     x[1] = x[0]
     report = check_instance(toys.GRAM_RANK, {"X": x})
-    assert report.verdict.name == "not applicable" and "2.0 == 3.0" in report.verdict.reason
+    assert report.verdict.name == "not applicable" and "fails: 2, must be 3" in report.verdict.reason
     x[1] = x[0] + 1e-13 * x[2]
     assert check_instance(toys.GRAM_RANK, {"X": x}).verdict.name == "survived"
     report = check_instance(toys.GRAM_RANK, {"X": x}, precise=False)

@@ -123,11 +123,11 @@ def _hypotheses(
             continue
         lhs, rhs = sides(hypothesis, values)
         state = int(met(hypothesis.op, lhs, rhs, compare(hypothesis.op, lhs, rhs))[0])
-        shown = f"{_shown(lhs)} {hypothesis.op} {_shown(rhs)}"
+        shown = _against(_shown(lhs), hypothesis.op, _shown(rhs))
         if state == CLOSE and precise:
             settled: Settled = settle(judge.readers, [hypothesis], one.arrays, one.sizes)[0]
             state = hypothesis_state(hypothesis, settled)
-            shown = f"{settled.comparison.lhs} {hypothesis.op} {settled.comparison.rhs}"
+            shown = _against(settled.comparison.lhs, hypothesis.op, settled.comparison.rhs)
         states[hypothesis] = one.conditions[hypothesis] = state
         if state != TRUE:
             how = "fails" if state == FALSE else "cannot be told from failing (rounding)"
@@ -145,10 +145,19 @@ def _check_defined(relations: Sequence[Relation], values: dict[str, Bounded]) ->
             )
 
 
+_NEEDED = {"==": "", ">=": "at least ", "<=": "at most ", ">": "more than ", "<": "less than "}
+
+
+def _against(lhs: object, op: str, rhs: object) -> str:
+    """Say what a side is and what it must be."""
+    left, right = (str(x).removesuffix(".0") for x in (lhs, rhs))
+    return f"{left}, must be {_NEEDED[op]}{right}"
+
+
 def _shown(side: Bounded) -> str:
     flat, bounds = side.value.reshape(-1), side.bound.reshape(-1)
     if flat.size > 1:
-        return f"[{flat.min():.6g}, {flat.max():.6g}]"
+        return f"entries from {flat.min():.6g} to {flat.max():.6g}"
     return f"{flat[0]:.12g}" + (f" (+- {bounds[0]:.1g})" if bounds[0] else "")
 
 

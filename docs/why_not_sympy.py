@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -204,6 +205,7 @@ def distance(value: Any, right: Any) -> float:
     return float(np.abs(value - right).max() / np.abs(right).max())
 
 
+@cache
 def judge(row: Row) -> Outcome:
     """Differentiate a row with both programs."""
     at = arrays()

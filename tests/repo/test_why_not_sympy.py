@@ -1,4 +1,4 @@
-"""Why not just SymPy: the table of the page is what its script finds, and the script knows right from wrong."""
+"""Why not just SymPy: the table on the page is what the script finds, and it knows right from wrong."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def agree(f: lx.Tensor, wrt: lx.Tensor, g: lx.Tensor, seed: int = 0) -> None:
         (lambda: lx.gradient(lx.nuclear_norm(A), A), lx.MissingRule, "'nuclear_norm'"),
         (lambda: lx.gradient(lx.Derivative(s, s), s), lx.MissingRule, "'Derivative'"),
         (lambda: lx.gradient(lx.sum(lx.abs(x)), x), lx.NonSmooth, "Abs of x (n) has a kink"),
-        (lambda: lx.gradient(lx.max(x), x), lx.NonSmooth, "max in max (scalar) has kinks"),
+        (lambda: lx.gradient(lx.max(x), x), lx.NonSmooth, "max in max(x) (scalar) has kinks"),
         (
             lambda: lx.gradient(lx.sum(lx.where(x > 0, x, 0)), x),
             lx.NonSmooth,

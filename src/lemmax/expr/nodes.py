@@ -125,8 +125,9 @@ class Lambda(Tensor):
 
     def describe(self) -> str:
         """Show the body, shortened."""
-        text = str(self.body)
-        return text if len(text) <= 60 else text[:57] + "..."
+        from lemmax.expr.describe import describe_lambda
+
+        return describe_lambda(self)
 
     def rebuild(self, *operands: Tensor) -> Tensor:
         """Return the lambda over other operands, given in the order of ``operands``."""
@@ -177,6 +178,12 @@ class Apply(Tensor):
         return dict(self.params)[key]
 
     def describe(self) -> str:
+        """Show the function with its operands."""
+        from lemmax.expr.describe import describe_application
+
+        return describe_application(self.function, self.operands)
+
+    def describe_kind(self) -> str:
         """Show the function's name."""
         return self.function
 

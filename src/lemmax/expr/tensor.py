@@ -152,6 +152,10 @@ class Tensor:
         """Return a short text of how the tensor is made, for messages."""
         return type(self).__name__
 
+    def describe_kind(self) -> str:
+        """Return one word for an unnamed tensor inside the text of another."""
+        return "(...)"
+
     def rebuild(self, *operands: Tensor) -> Tensor:
         """Return the same node over other operands; ``self`` if nothing changed."""
         raise NotImplementedError

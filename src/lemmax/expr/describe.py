@@ -21,6 +21,8 @@ _FREE, _BOUND = "ijlmpq", "kstuvw"
 class _Printer(StrPrinter):  # type: ignore[misc]
     """SymPy's text with letters for indices and names or kinds for tensors."""
 
+    printmethod = "_lemmax_text"  # SymPy's entries would else print themselves
+
     def _print_Symbol(self, expr: sp.Symbol) -> str:
         return _letters().get(expr, str(expr.name))
 

@@ -78,7 +78,7 @@ def test_labels_and_repr() -> None:
     assert repr(A) == "<A (n, k)>" and repr(s) == "<s (scalar)>"
     assert repr(lx.softmax(A)) == "<softmax(A) (n, k)>"
     assert repr(A @ A.T) == "<sum_{k} A[i, k]*A[j, k] (n, n)>"
-    assert repr(lx.softmax(A + 1) * lx.det(A @ A.T)) == "<det(...)*softmax[i, j] (n, k)>"
+    assert repr(lx.softmax(A + 1) * lx.det(A @ A.T)) == "<det(...)*softmax(...)[i, j] (n, k)>"
     assert lx.sqrt(lx.sqnorm(a)).label() == "sqrt(...) (scalar)"
     assert repr((A * 2).named("Z")) == "<Z (n, k)>"
     assert "..." in repr(lx.tensor_from(lambda i: sum(a[i] ** p for p in range(1, 30))))

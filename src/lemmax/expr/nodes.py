@@ -185,7 +185,7 @@ class Apply(Tensor):
 
     def describe_kind(self) -> str:
         """Show the function's name."""
-        return self.function
+        return f"{self.function}(...)"
 
     def rebuild(self, *operands: Tensor) -> Tensor:
         """Return the same function of other operands."""

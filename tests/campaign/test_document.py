@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import lemmax as lx
-from lemmax.campaign.document import pieces, theorem_document, words
+from lemmax.campaign.document import pieces, plain_words, theorem_document, words
 from lemmax.campaign.registry import files_in, load
 from lemmax.statement import Convergence, Generic
 from lemmax.typeset.document import render_document, render_fragment
@@ -21,6 +21,23 @@ def test_text_with_formulas_is_split() -> None:
     long = " + ".join(["x_{ij} y_{jk} z_{kl}"] * 6)
     assert list(words(f"So ${long}$.")) == [Paragraph("So "), Equation(long)]
     assert list(words(f"${long}$ for all $x$.")) == [Equation(long), Paragraph(" for all ", Math("x"), ".")]
+
+
+@pytest.mark.parametrize(
+    ("text", "formulas"),
+    [
+        ("at W^Q = W^K nothing changes.", ["W^{Q}", "W^{K}"]),
+        ("sees only sigma_{Nn}(B)", [r"\sigma_{Nn}"]),
+        ("W^Q^T G^Q is not symmetric", ["{W^{Q}}^{T}", "G^{Q}"]),
+        ("T T^-T is not the identity", ["T^{-T}"]),
+        ("full_row_rank of the tokens, $x_1$", ["x_1"]),
+    ],
+)
+def test_names_with_scripts_in_plain_words_become_formulas(text: str, formulas: list[str]) -> None:
+    found = list(plain_words(text))
+    assert [piece.latex for piece in found if isinstance(piece, Math)] == formulas
+    kept = "".join(piece for piece in found if isinstance(piece, str))
+    assert len(kept) < len(text) or kept == text
 
 
 def test_document_holds_all_that_is_checked() -> None:

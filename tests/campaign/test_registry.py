@@ -65,6 +65,7 @@ def test_template_and_other_files_do_not_count(house: Path) -> None:
         (["proofs/triangle.py"], "There is no file or folder proofs/triangle.py"),
         (["empty"], "holds no theorem file"),
         (["notes.txt"], "no theorem file"),
+        ([" "], "here the word is empty"),
         (["notes.npz"], "To read tokens, give --instance notes.npz"),
     ],
 )

@@ -49,6 +49,9 @@ def test_commands_of_later_versions_are_not_there(capsys: pytest.CaptureFixture[
     [
         (["chek"], "There is no command chek. Did you mean check?"),
         (["zzz"], "There is no command zzz. Commands: check, codegen, derive, export, formula, list."),
+        (["check", ""], "The word after check is empty"),
+        (["check", "proofs", "--instance", " "], "The word after --instance is empty"),
+        (["derive", ""], "The word after derive is empty"),
         (["derive"], "Missing argument 'MODEL'"),
         (["derive", "softmax-attention"], "Missing option '--wrt'"),
         (["derive", "softmax-atention", "--wrt", "WQ"], "Did you mean softmax-attention"),

@@ -36,6 +36,7 @@ DISPLAYED = LINE / 3
 """Width from which a formula in a text is displayed."""
 
 RELATIONS = {"<=": r"\le", ">=": r"\ge", "<": "<", ">": ">", "==": "=", "!=": r"\ne"}
+SCRIPTED = re.compile(r"(?<![\w\\^])(sigma|[A-Za-z])((?:[\^_](?:\{[^}]*\}|-?\w))+)(?!\w)")
 BOUNDS = {
     "tight": "The bound is tight: equality occurs.",
     "lower": "It is a lower bound.",
@@ -133,7 +134,7 @@ def _scalar(value: object, notation: Notation) -> str:
 def _variants(theorem: Theorem, notation: Notation) -> Iterator[Block]:
     yield Paragraph("Each of these is false, and a check must refute it.")
     for number, mutant in enumerate(theorem.mutants, 1):
-        yield Paragraph(f"{number}. {mutant.name}: {mutant.reason.rstrip('.')}.")
+        yield Paragraph(f"{number}. {mutant.name}: ", *plain_words(f"{mutant.reason.rstrip('.')}."))
         left_out = [_dropped(d) for d in mutant.dropped]
         if left_out:
             yield Paragraph("Left out: ", *_joined(left_out), ".")
@@ -149,6 +150,32 @@ def size_relation(constraint: sp.Rel) -> str:
     """Return a constraint on sizes as LaTeX."""
     lhs, rhs = latex_expression(constraint.lhs), latex_expression(constraint.rhs)
     return f"{lhs} {RELATIONS[constraint.rel_op]} {rhs}"
+
+
+def plain_words(text: str) -> Iterator[Inline]:
+    """Split a text that is read on the screen too: its names with scripts, as in W^O, become formulas."""
+    for piece in pieces(text):
+        if isinstance(piece, str):
+            yield from _scripted(piece)
+        else:
+            yield piece
+
+
+def _scripted(text: str) -> Iterator[Inline]:
+    end = 0
+    for found in SCRIPTED.finditer(text):
+        if found.start() > end:
+            yield text[end : found.start()]
+        base, scripts = found.group(1), re.findall(r"[\^_](?:\{[^}]*\}|-?\w)", found.group(2))
+        formula = rf"\{base}" if len(base) > 1 else base
+        for number, script in enumerate(scripts):
+            # a second superscript needs braces around the first: {W^{Q}}^{T}
+            formula = rf"{{{formula}}}" if number else formula
+            formula += script[0] + "{" + script[1:].strip("{}") + "}"
+        yield Math(formula)
+        end = found.end()
+    if text[end:]:
+        yield text[end:]
 
 
 def words(text: str) -> Iterator[Block]:

@@ -70,6 +70,8 @@ def find_files(wanted: Sequence[str]) -> list[Path]:
 
 
 def _matches(word: str, folders: Sequence[Path]) -> list[Path]:
+    if not word.strip():  # Path("") is the current folder, which was not named
+        raise DataError("A theorem is given by its file, its folder or its name; here the word is empty.")
     path = Path(word)
     if path.is_dir():
         found = files_in(path)

@@ -67,6 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug, as_json = "--debug" in words, "--json" in words
     try:
+        _refuse_blank(words)
         code = lemmax.main(args=words, prog_name="lemmax", standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as error:
@@ -85,6 +86,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         text = f"Something in lemmax broke: {kind}: {error}. Run again with --debug to see where."
         return _refuse(error, text, debug, as_json)
     return code if isinstance(code, int) else AS_EXPECTED
+
+
+def _refuse_blank(words: Sequence[str]) -> None:
+    """Refuse a blank word: mostly a shell variable that is not set, and as a path it would be this folder."""
+    for position, word in enumerate(words):
+        if not word.strip():
+            before = f" after {words[position - 1]}" if position else ""
+            raise click.UsageError(f"The word{before} is empty: is a variable of the shell not set?")
 
 
 def _message(error: Exception) -> str:

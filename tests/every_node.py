@@ -7,8 +7,11 @@ import sympy as sp
 
 import lemmax as lx
 from lemmax.expr.functions import ELEMENTWISE, step
+from lemmax.expr.matrix_functions import cofactors
 from lemmax.expr.nodes import ASSUMPTIONS, Apply
 from lemmax.expr.tensor import Tensor
+from lemmax.rules.matrices import power_derivative
+from lemmax.rules.spectra import eigen_projector, polar, singular_dyad
 
 N, n, k = lx.sizes("N n k")
 SIZES = {"N": 2, "n": 3, "k": 2}
@@ -68,6 +71,15 @@ def applications() -> dict[str, Tensor]:
         "cond": lx.cond(tame),
         "lambda_min": lx.lambda_min(A),
         "lambda_max": lx.lambda_max(A @ A.T),
+        "solve": lx.solve(tame, B) + lx.solve(tame, x)[:, None],
+        "pinv": lx.pinv(T),
+        "matrix_power": lx.matrix_power(tame, n + 4),
+        "negative power": lx.matrix_power(tame, -7),
+        "power_derivative": power_derivative(A, A.T, 3 * n),
+        "cofactors": lx.adjugate(A) + lx.trace(cofactors(A, 2)),
+        "singular_dyad": singular_dyad(T, 1) + lx.sum(singular_dyad(A, "last")),
+        "eigen_projector": eigen_projector(A, "min") + eigen_projector(A, "max"),
+        "polar": polar(T),
         "hull_distance": lx.hull_distance(grid, T[:, 0]),
     }
 

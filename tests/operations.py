@@ -227,13 +227,75 @@ MATRICES = {
     ),
 }
 
+
+# functions of tame matrices: invertible, with singular values apart from each other and from 0
+def tame(x: Any, tanh: Callable[[Any], Any], lib: Any, n: int) -> Any:
+    return lib.diag_of(n) + tanh(x) / (4 * n)
+
+
+class OfTensors:
+    @staticmethod
+    def diag_of(n: Any) -> lx.Tensor:
+        return lx.diag(lx.tensor_from(lambda i: i + 2, shape=(n,)))
+
+
+class OfArrays:
+    @staticmethod
+    def diag_of(n: int) -> Array:
+        return np.diag(np.arange(2.0, n + 2))
+
+
+def of_tame(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda t: function(tame(t, lx.tanh, OfTensors, t.shape[-1]))
+
+
+def array_of_tame(function: Callable[[Any], Any]) -> Callable[[Array], Array]:
+    return lambda x: function(tame(x, np.tanh, OfArrays, x.shape[-1]))
+
+
+def adjugate(x: Array) -> Array:
+    return np.linalg.det(x)[..., None, None] * np.linalg.inv(x)
+
+
+FUNCTIONS_OF_MATRICES = {
+    "solve": Operation(
+        lambda t: lx.solve(well_conditioned(t, lx.tanh, lx.eye(t.shape[-1]), t.shape[-1]), lx.sin(t)),
+        lambda x: np.linalg.solve(well_conditioned(x, np.tanh, np.eye(x.shape[-1]), x.shape[-1]), np.sin(x)),
+        is_square,
+    ),
+    "pseudo-inverse": Operation(
+        lambda t: lx.pinv(well_conditioned(t, lx.tanh, lx.eye(t.shape[-1]), t.shape[-1])[..., :, :2]),
+        lambda x: (lambda a: np.linalg.solve(a.swapaxes(-1, -2) @ a, a.swapaxes(-1, -2)))(
+            well_conditioned(x, np.tanh, np.eye(x.shape[-1]), x.shape[-1])[..., :, :2]
+        ),
+        lambda t: is_square(t) and t.shape[-1] != 1,
+    ),
+    "matrix power": Operation(
+        lambda t: lx.matrix_power(lx.tanh(t) / 2, 7),
+        lambda x: np.linalg.matrix_power(np.tanh(x) / 2, 7),
+        is_square,
+    ),
+    "power by the size": Operation(
+        lambda t: lx.matrix_power(lx.tanh(t) / 2, t.shape[-1] + 6),
+        lambda x: np.linalg.matrix_power(np.tanh(x) / 2, x.shape[-1] + 6),
+        is_square,
+    ),
+    "adjugate": Operation(
+        of_tame(lambda a: lx.adjugate(a) / 9), array_of_tame(lambda x: adjugate(x) / 9), is_square
+    ),
+}
+
 INDEXING = {
     "first": Operation(lambda t: t[0], lambda x: x[0], has_axes(1)),
     "last of last": Operation(lambda t: t[..., -1], lambda x: x[..., -1], has_axes(1)),
     "tail": Operation(
         lambda t: lx.concat([t[1:], t[:1]]), lambda x: np.concatenate([x[1:], x[:1]]), is_small
     ),
-    "columns": Operation(lambda t: t[..., :-1].sum(axis=-1), lambda x: x[..., :-1].sum(axis=-1), has_axes(1)),
+    "columns": Operation(
+        lambda t: t[..., :-1].sum(axis=-1),
+        lambda x: x[..., :-1].sum(axis=-1),
+        lambda t: t.ndim >= 1 and t.shape[-1] != 1,
+    ),
     "new axis": Operation(lambda t: t[:, None], lambda x: x[:, None], lambda t: 1 <= t.ndim <= 2),
     "flatten": Operation(lx.vec, lambda x: x.reshape(-1), lambda t: t.ndim == 2),
     "regroup": Operation(
@@ -311,5 +373,5 @@ PAIRS = {
     ),
 }
 
-SINGLE: dict[str, Operation] = {**ELEMENTWISE, **REDUCTIONS, **MATRICES, **INDEXING}
+SINGLE: dict[str, Operation] = {**ELEMENTWISE, **REDUCTIONS, **MATRICES, **FUNCTIONS_OF_MATRICES, **INDEXING}
 ALL: dict[str, Operation] = {**SINGLE, **PAIRS}

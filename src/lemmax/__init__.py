@@ -47,6 +47,7 @@ _export(
 _export(
     "lemmax.expr.linalg", "matmul", "permute", "trace", "diag", "eye", "outer", "dot", "inv", "det", "logdet"
 )
+_export("lemmax.expr.matrix_functions", "solve", "pinv", "matrix_power", "adjugate")
 # names of the array API for the same things, so that code written against it can be traced
 _export("lemmax.expr.linalg", "matrix_transpose", permute_dims="permute")
 _export(

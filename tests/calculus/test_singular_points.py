@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sympy as sp
 
 import lemmax as lx
 from lemmax.expr.graph import inputs_of
@@ -27,12 +28,78 @@ def both(g: lx.Tensor, **arrays: object) -> np.ndarray:
     return np.asarray(by_code)
 
 
-def test_gradient_of_a_norm_at_zero_is_never_a_number() -> None:
-    g = lx.gradient(lx.norm(x), x)
-    with pytest.raises(lx.EvaluationError, match="undefined"):
-        lx.evaluate(g, x=np.zeros(3))
-    with np.errstate(all="ignore"):
-        assert not np.any(np.isfinite(lx.compile(g)(x=np.zeros(3))))
+@pytest.mark.parametrize(
+    "norm",
+    [
+        lx.norm(x),
+        lx.sqrt(x @ x),
+        lx.sqrt(lx.sqnorm(x)),
+        (x @ x) ** 0.5,
+        lx.norm(2 * x - 2 * y),
+        3 * lx.norm(y - x),
+    ],
+)
+def test_gradient_of_a_norm_at_zero_is_refused_and_names_the_point(norm: lx.Tensor) -> None:
+    g = lx.gradient(norm, x)
+    at = {t.name: np.zeros(3) for t in inputs_of(g)}
+    with pytest.raises(
+        lx.EvaluationError, match=r"root of .* x.* is 0: there a norm or root has no derivative"
+    ):
+        lx.evaluate(g, at)
+    with pytest.raises(FloatingPointError, match=r"a norm does not exist at 0: the root of .* x.* is 0"):
+        lx.compile(g)(**at)
+    chosen = lx.gradient(norm, x, nonsmooth="subgradient")
+    assert both(chosen, **at).tolist() == [0, 0, 0]
+    elsewhere = {t.name: np.arange(3.0) + (t.name == "y") for t in inputs_of(g)}
+    np.testing.assert_array_equal(both(chosen, **elsewhere), both(g, **elsewhere))
+
+
+@pytest.mark.parametrize("smooth", [lx.sqrt(1 + x @ x), lx.sum(lx.sqrt(x**2 + 2)), lx.sqrt(x @ x + 0.5)])
+def test_roots_that_are_positive_are_no_norms(smooth: lx.Tensor) -> None:
+    g = lx.gradient(smooth, x)
+    assert g == lx.gradient(smooth, x, nonsmooth="subgradient")
+    assert both(g, x=np.zeros(3)).tolist() == [0, 0, 0]
+    assert "raise FloatingPointError" not in lx.compile(g).source
+
+
+def test_gradient_of_a_norm_of_a_matrix_at_zero() -> None:
+    A = lx.tensor("A", n, D)
+    for norm in (lx.norm(A), lx.sqrt(lx.trace(A.T @ A)), lx.sqrt(lx.sum(A * A))):
+        g = lx.gradient(norm, A)
+        with pytest.raises(lx.EvaluationError, match=r"root of .*A.* is 0"):
+            lx.evaluate(g, A=np.zeros((2, 3)))
+        with pytest.raises(FloatingPointError, match=r"root of .*A.* is 0"):
+            lx.compile(g)(A=np.zeros((2, 3)))
+        assert not np.any(both(lx.gradient(norm, A, nonsmooth="subgradient"), A=np.zeros((2, 3))))
+        point = np.arange(6.0).reshape(2, 3)
+        np.testing.assert_allclose(both(g, A=point), point / np.linalg.norm(point), rtol=1e-15)
+
+
+def test_distances_between_points_with_a_subgradient_on_the_diagonal() -> None:
+    X = lx.tensor("X", n, D)
+    distances = lx.sqrt(lx.sum((X[:, None] - X[None]) ** 2, axis=-1))
+    for loss in (lx.sum(distances), lx.sum((1 + distances) * lx.exp(-distances))):
+        points = np.random.default_rng(0).standard_normal((4, 2))
+        with pytest.raises(lx.EvaluationError, match="is 0"):
+            lx.evaluate(lx.gradient(loss, X), X=points)
+        with pytest.raises(FloatingPointError, match="is 0"):
+            lx.compile(lx.gradient(loss, X))(X=points)
+        g = both(lx.gradient(loss, X, nonsmooth="subgradient"), X=points)
+        h = 1e-6
+        value = lx.compile(loss)
+        for at in np.ndindex(points.shape):
+            step = np.zeros_like(points)
+            step[at] = h
+            central = (value(X=points + step) - value(X=points - step)) / (2 * h)
+            assert g[at] == pytest.approx(central, abs=1e-8)
+
+
+def both_to(g: lx.Tensor, atol: float, **arrays: object) -> np.ndarray:
+    """As ``both``, to an absolute tolerance."""
+    given = {name: np.asarray(a, dtype=float) for name, a in arrays.items()}
+    by_code, interpreted = lx.compile(g)(**given), lx.evaluate(g, given)
+    np.testing.assert_allclose(by_code, interpreted, rtol=0, atol=atol)
+    return np.asarray(by_code)
 
 
 def test_square_of_a_norm_at_zero_is_smooth() -> None:
@@ -110,10 +177,48 @@ def test_product_of_entries_with_zeros() -> None:
     assert both(lx.hessian(f, x), x=[0.03, 1, 1, 1])[0, 1] == 4000
 
 
-def test_determinant_of_a_singular_matrix_is_refused_and_not_guessed() -> None:
+def minors(a: np.ndarray) -> np.ndarray:
+    """Return the cofactors of a matrix of rationals, each from its minor, exactly."""
+    return np.array(sp.Matrix(a.astype(int).tolist()).cofactor_matrix().tolist(), dtype=float)
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        np.ones((2, 2)),
+        np.zeros((3, 3)),
+        np.diag([1, 2, 0]),
+        np.array([[1, 2, 3], [4, 5, 6], [7, 8, 9]]),
+        np.eye(4),
+    ],
+)
+def test_determinant_at_singular_matrices(matrix: np.ndarray) -> None:
     A = lx.tensor("A", n, n)
-    with pytest.raises(lx.EvaluationError):
-        lx.evaluate(lx.gradient(lx.det(A), A), A=np.ones((2, 2)))
+    expected = minors(matrix)
+    np.testing.assert_allclose(both_to(lx.gradient(lx.det(A), A), 1e-13, A=matrix), expected, atol=1e-13)
+    np.testing.assert_allclose(both_to(lx.adjugate(A), 1e-13, A=matrix), expected.T, atol=1e-13)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+@pytest.mark.parametrize("rank", [0, 1, 2, 3, 4])
+def test_second_derivative_of_a_determinant_at_matrices_of_any_rank(size: int, rank: int) -> None:
+    """The determinant is linear in each entry: second differences are exact for integers."""
+    A = lx.tensor("A", n, n)
+    rng = np.random.default_rng(size + 10 * rank)
+    left, right = rng.integers(-2, 3, (size, rank)), rng.integers(-2, 3, (rank, size))
+    matrix = (left @ right).astype(float)
+    expected = np.zeros((size,) * 4)
+    for at in np.ndindex(expected.shape):
+        first, second = at[:2], at[2:]
+        for signs in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
+            moved = matrix.copy()
+            moved[first] += signs[0]
+            moved[second] += signs[1]
+            expected[at] += signs[0] * signs[1] * float(sp.Matrix(moved.astype(int).tolist()).det()) / 4
+    H = lx.hessian(lx.det(A), A)
+    np.testing.assert_allclose(both_to(H, 1e-12, A=matrix), expected, atol=1e-12)
+    exact = lx.evaluate(H, A=matrix, arithmetic="mpmath", digits=30)
+    assert np.array_equal(exact.astype(float), expected)
 
 
 def test_powers_at_zero() -> None:

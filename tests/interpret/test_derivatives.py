@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.special
@@ -10,6 +13,7 @@ import sympy as sp
 import lemmax as lx
 from lemmax.expr.functions import ELEMENTWISE
 from lemmax.interpret import Evaluator
+from lemmax.rules.spectra import eigen_projector, polar, singular_dyad
 from tests.interpret import expressions
 from tests.interpret.test_values import DOMAINS, sizes_of
 
@@ -158,16 +162,41 @@ def test_accuracy_in_multiprecision() -> None:
     assert abs(slope[0] - exact[0]) < 1e-48
 
 
-def test_functionals_have_no_complex_step() -> None:
-    for functional in (lx.sigma_min(X), lx.lambda_max(A), lx.rank(X)):
-        variable = X if "X" in Evaluator([functional]).inputs else A
-        point = {"X": np.eye(2, 3) + 1.0} if variable is X else {"A": np.eye(2) + 1.0}
-        with pytest.raises(lx.UnsupportedYet, match=r"no complex step.*mpmath"):
-            lx.evaluate(Derivative(functional, variable), point)
-    point = np.array([[3.0, 1.0, 0.0], [0.0, 2.0, 1.0]])
-    slope = lx.evaluate(Derivative(lx.spectral_norm(X), X), X=point, arithmetic="mpmath", digits=30)
-    u, _, v = np.linalg.svd(point)
-    np.testing.assert_allclose(slope.astype(float), np.outer(u[:, 0], v[0]), rtol=1e-13)
+def test_rank_has_no_complex_step() -> None:
+    with pytest.raises(lx.UnsupportedYet, match=r"no complex step.*mpmath"):
+        lx.evaluate(Derivative(lx.rank(X), X), X=np.eye(2, 3) + 1.0)
+
+
+FUNCTIONALS = {
+    "spectral norm": lx.spectral_norm(X),
+    "nuclear norm": lx.nuclear_norm(X),
+    "second singular value": lx.sigma(X, 2),
+    "condition number": lx.cond(X),
+    "pseudo-inverse": lx.pinv(X)[0, 1] ** 2,
+    "dyad": singular_dyad(X, 1)[0, 1] ** 2,
+    "dyad of the last": singular_dyad(X, "last")[1, 0] ** 2,
+    "polar factor": polar(X)[0, 2] ** 2,
+    "polar factor of the transpose": polar(X.T)[2, 0] ** 2,
+    "largest eigenvalue": lx.lambda_max(X @ X.T + X @ lx.ones(D, n)),
+    "projector": eigen_projector(X @ X.T + X @ lx.ones(D, n), "min")[0, 1] ** 2,
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONALS)
+def test_first_order_changes_of_spectra_against_central_differences(name: str) -> None:
+    derivative = Derivative(FUNCTIONALS[name], X)
+    point = np.array([[3.0, 1.0, 0.5], [0.25, 2.0, 1.0]])
+    exact = lx.evaluate(derivative, X=point, arithmetic="mpmath", digits=25).astype(float)
+    np.testing.assert_allclose(
+        lx.evaluate(derivative, X=point), exact, rtol=0, atol=1e-14 * np.abs(exact).max()
+    )
+
+
+@pytest.mark.parametrize("functional", [lx.spectral_norm, lx.nuclear_norm, lx.cond])
+def test_derivatives_of_spectra_at_ties_are_undefined_by_steps_too(functional: Callable[..., Any]) -> None:
+    point = np.eye(2, 3) if functional is not lx.nuclear_norm else np.ones((2, 3))
+    with pytest.raises(lx.EvaluationError, match="undefined"):
+        lx.evaluate(Derivative(functional(X), X), X=point)
 
 
 def test_no_radius_for_formal_derivatives() -> None:

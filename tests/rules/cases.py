@@ -8,8 +8,11 @@ from __future__ import annotations
 import sympy as sp
 
 import lemmax as lx
+from lemmax.expr.matrix_functions import cofactors
 from lemmax.expr.nodes import Apply
 from lemmax.expr.tensor import Tensor
+from lemmax.rules.matrices import power_derivative
+from lemmax.rules.spectra import eigen_projector, singular_dyad
 
 SIZES = {"n": 3}
 n = lx.size("n")
@@ -46,6 +49,25 @@ CASES: dict[str, Tensor] = {
     "inv": weighted(lx.inv(P)),
     "det": lx.sin(lx.det(P)) + lx.det(lx.stack([P, G])) @ lx.tensor("e", 2),
     "logdet": lx.sin(lx.logdet(P @ P.T + P * P)) + lx.logdet(lx.eye(n) + P @ P.T),
+    "cofactors": weighted(lx.adjugate(P))
+    + lx.sum(cofactors(lx.stack([P, G]), 2) * lx.tensor("f2", 2, n, n, n, n)),
+    "solve": weighted(lx.solve(P, A @ G)) + weighted(lx.solve(P, A @ g), h) + weighted(lx.solve(G, A)),
+    "pinv": weighted(lx.pinv(P[:, :2]), lx.tensor("M3", 2, n))
+    + weighted(lx.pinv(P[1:]), lx.tensor("M4", n, n - 1)),
+    "matrix_power": weighted(lx.matrix_power(P, 7) / 50) + weighted(lx.matrix_power(P, -n - 4) / 50),
+    "power_derivative": weighted(power_derivative(P, A @ G, sp.Integer(4)) / 20)
+    + weighted(power_derivative(P, A @ G, -n) / 20),
+    "spectral_norm": lx.sin(lx.spectral_norm(Q))
+    + weighted(lx.spectral_norm(lx.stack([Q, A])), lx.tensor("e", 2)),
+    "nuclear_norm": lx.sin(lx.nuclear_norm(Q[:, :2])) + lx.nuclear_norm(Q[1:]) * lx.nuclear_norm(A),
+    "sigma": lx.sin(lx.sigma(Q, 2)) + lx.sigma(A, n - 1) ** 2,
+    "sigma_min": lx.sin(lx.sigma_min(Q)) + lx.sigma_min(A[1:]) ** 2,
+    "cond": lx.sin(lx.cond(Q) / 5) + lx.log(lx.cond(A[:, :2])),
+    "lambda_max": lx.sin(lx.lambda_max(Q)) + lx.lambda_max(A) ** 2,
+    "lambda_min": lx.sin(lx.lambda_min(Q)) + lx.lambda_min(A) ** 2,
+    "singular_dyad": weighted(singular_dyad(Q, 2))
+    + weighted(singular_dyad(A[1:], "last"), lx.tensor("K5", n - 1, n)),
+    "eigen_projector": weighted(eigen_projector(Q, "min")) + weighted(eigen_projector(A, "max"), H),
     "concat": weighted(lx.concat([P, A, P[:, :1]], axis=1), lx.tensor("K", n, 2 * n + 1))
     + weighted(lx.concat([G, P], axis=0), lx.tensor("L", 2 * n, n)),
     "slice": weighted(P[1:, :-1], lx.tensor("M", n - 1, n - 1)) + weighted(P[:2], lx.tensor("M2", 2, n)),

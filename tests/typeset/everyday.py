@@ -21,8 +21,8 @@ x1, W1, L1 = lx.tensor("x_1", n), lx.tensor("W_1", m, k), lx.tensor("L^{1}", n, 
 P = lx.tensor("P", N, n, H, n, m)
 
 
-def grad(f: Tensor, wrt: Tensor) -> Tensor:
-    g = lx.gradient(f, wrt, nonsmooth="subgradient")
+def grad(f: Tensor, wrt: Tensor, kinks: bool = False) -> Tensor:
+    g = lx.gradient(f, wrt, nonsmooth="subgradient" if kinks else "raise")
     assert isinstance(g, Tensor)
     return g
 
@@ -43,7 +43,7 @@ def everyday() -> dict[str, Tensor]:
         "ridge": ridge,
         "ridge, gradient": grad(ridge, w),
         "two layers": two_layer,
-        "two layers, gradient in W": grad(two_layer, W),
+        "two layers, gradient in W": grad(two_layer, W, kinks=True),
         "two layers, gradient in V": grad(two_layer, V),
         "bias": lx.relu(X @ W + b),
         "bias, gradient": grad(lx.sqnorm(lx.tanh(X @ W + b) - Y) / 2, b),
@@ -68,6 +68,7 @@ def everyday() -> dict[str, Tensor]:
         "factorisation, gradient in Q": grad(lx.sqnorm(U @ Q.T - X) / 4, Q),
         "symmetric factorisation, gradient": grad(lx.sqnorm(U @ U.T - A) / 4, U),
         "norm, gradient": grad(lx.norm(X @ w - y), w),
+        "norm, subgradient": grad(lx.norm(X @ w - y), w, kinks=True),
         "cosine": cosine,
         "cosine, gradient": grad(cosine, x),
         "mean": lx.mean(X, axis=0),

@@ -10,6 +10,8 @@ import sympy as sp
 
 import lemmax as lx
 from lemmax.expr.tensor import Tensor
+from lemmax.rules import spectra
+from lemmax.rules.matrices import power_derivative
 from lemmax.typeset.functions import TABLE
 from tests.typeset.values import check_printed
 
@@ -18,6 +20,8 @@ BASES = (lx.tensor("x", n), lx.tensor("A", n, m), lx.tensor("Y", N, n, m), lx.te
 ALONG = ("softmax", "softmax_pullback", "concat", "stack", "place", "slice")
 REDUCTIONS = ("max", "min", "prod", "logsumexp")
 OF_MATRICES = ("rank", "sigma", "sigma_min", "spectral_norm", "nuclear_norm")
+TO_MATRICES = ("pinv", "polar")
+TO_SQUARES = ("matrix_power", "cofactors", "eigen_projector", "power_derivative", "solve", "singular_dyad")
 OF_SQUARES = ("inv", "det", "logdet", "lambda_min", "lambda_max", "cond")
 
 
@@ -112,6 +116,25 @@ def test_of_matrices(function: str, ndim: int) -> None:
         check_all(lx.sigma(t, 2) if function == "sigma" else getattr(lx, function)(t))
 
 
+@pytest.mark.parametrize("ndim", [2, 3])
+@pytest.mark.parametrize("function", [*TO_MATRICES, *TO_SQUARES])
+def test_to_matrices(function: str, ndim: int) -> None:
+    for t in operands(BASES[ndim - 1]):
+        if function in TO_SQUARES:
+            t = lx.matmul(t, t.mT) + 3 * lx.eye(t.shape[-2])
+        made = {
+            "pinv": lambda t: lx.pinv(t),
+            "polar": spectra.polar,
+            "matrix_power": lambda t: lx.matrix_power(t, 1 - n),
+            "cofactors": lx.adjugate,
+            "eigen_projector": lambda t: spectra.eigen_projector(t, "max"),
+            "power_derivative": lambda t: power_derivative(t, t.mT, sp.Integer(3)),
+            "solve": lambda t: lx.solve(t, lx.exp(-t)),
+            "singular_dyad": lambda t: spectra.singular_dyad(t, 2),
+        }[function](t)
+        check_all(made / 10)
+
+
 GROUPS = {
     2: [((0, 1),)],
     3: [((0, 1), (2,)), ((0,), (1, 2)), ((0, 1, 2),)],
@@ -135,7 +158,16 @@ def test_hull_distance() -> None:
 
 
 def test_every_function_of_the_table_is_tried() -> None:
-    tried = {*ALONG, *REDUCTIONS, *OF_MATRICES, *OF_SQUARES, "argmax_mask", "argmin_mask"}
+    tried = {
+        *ALONG,
+        *REDUCTIONS,
+        *OF_MATRICES,
+        *OF_SQUARES,
+        *TO_MATRICES,
+        *TO_SQUARES,
+        "argmax_mask",
+        "argmin_mask",
+    }
     tried |= {"merge", "split", "hull_distance"}
     assert set(TABLE) == tried - {"stack"}
 

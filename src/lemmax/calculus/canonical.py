@@ -75,12 +75,29 @@ def _break_ties(indices: list[sp.Symbol], expr: sp.Expr, colour: dict[sp.Symbol,
     return min(orders, key=lambda order: serialise(expr, {i: f"#{p}" for p, i in enumerate(order)}))
 
 
+def join_powers(expr: sp.Expr) -> sp.Expr:
+    """Write ``x * x**(k - 1)`` as ``x**k`` where no exponent is negative; SymPy keeps them apart."""
+    factors = [f.as_base_exp() for f in sp.Mul.make_args(expr)]
+    if all(exponent.is_number for _, exponent in factors):
+        return expr
+    exponents: dict[sp.Expr, list[sp.Expr]] = {}
+    for base, exponent in factors:
+        exponents.setdefault(base, []).append(exponent)
+    joined = [
+        (sp.Pow(base, sp.Add(*parts)),)
+        if len(parts) > 1 and all(p.is_nonnegative for p in parts)
+        else [sp.Pow(base, p) for p in parts]
+        for base, parts in exponents.items()
+    ]
+    return sp.Mul(*[f for group in joined for f in group])
+
+
 def collect(terms: Iterable[Term]) -> tuple[Term, ...]:
     """Return canonical terms with like ones added up; terms that cancel are dropped."""
     total: dict[tuple[tuple[tuple[sp.Symbol, Size], ...], sp.Expr], sp.Expr] = {}
     for term in terms:
         new = canonical_term(term)
-        coefficient, factors = split_factors(new.expr)
+        coefficient, factors = split_factors(join_powers(new.expr))
         key = (new.bound, sp.Mul(*factors))
         total[key] = total.get(key, sp.S.Zero) + coefficient
     return tuple(Term(bound, c * expr) for (bound, expr), c in total.items() if c != 0)

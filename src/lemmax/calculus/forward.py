@@ -14,6 +14,7 @@ import sympy as sp
 from lemmax.calculus.canonical import collect
 from lemmax.calculus.flatten import flatten
 from lemmax.calculus.gradient import as_variables, gradient
+from lemmax.calculus.kinks import choose_subgradients
 from lemmax.calculus.partials import Smoothness, check_policy, local_partial
 from lemmax.calculus.terms import contract_deltas
 from lemmax.errors import InvalidArgument, MissingRule, NonSmooth, ShapeError
@@ -158,7 +159,8 @@ def _tangent(
             f"{node.function} in {node.label()} has kinks. Pass nonsmooth='subgradient' for the derivative"
             " away from them."
         )
-    return rule.apply(node, moving, extra)
+    tangent = rule.apply(node, moving, extra)
+    return choose_subgradients(tangent) if nonsmooth == "subgradient" else tangent
 
 
 def _tangent_of_lambda(

@@ -15,6 +15,7 @@ import sympy as sp
 
 from lemmax.calculus.canonical import collect
 from lemmax.calculus.flatten import flatten
+from lemmax.calculus.kinks import choose_subgradients
 from lemmax.calculus.partials import LocalPartial, Smoothness, check_policy, local_partial
 from lemmax.calculus.terms import contract_deltas, entry_tensor, indices_of
 from lemmax.errors import InvalidArgument, MissingRule, NonSmooth, UnsupportedYet
@@ -199,7 +200,10 @@ def contributions(node: Tensor, operand: Tensor, bar: Tensor, nonsmooth: Smoothn
             " for one subgradient."
         )
     slots = [p for p, t in enumerate(node.operands) if t == operand]
-    return [Contribution(node, bar, None, rule.apply(node, bar, p), p, rule.name) for p in slots]
+    pulled = [rule.apply(node, bar, p) for p in slots]
+    if nonsmooth == "subgradient":
+        pulled = [choose_subgradients(t) for t in pulled]
+    return [Contribution(node, bar, None, t, p, rule.name) for p, t in zip(slots, pulled, strict=True)]
 
 
 def contribution_terms(use: Contribution, columns: tuple[sp.Symbol, ...]) -> list[Term]:

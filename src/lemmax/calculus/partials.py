@@ -12,6 +12,7 @@ from typing import Literal
 import sympy as sp
 
 from lemmax.calculus.canonical import expand_terms
+from lemmax.calculus.kinks import zero_at_zero
 from lemmax.calculus.terms import entries_of, entry_tensor, indices_of, is_monomial
 from lemmax.errors import InvalidArgument, MissingRule, NonSmooth
 from lemmax.expr.functions import relu, sigmoid, softplus, step
@@ -115,7 +116,8 @@ def differentiate(expr: sp.Expr, entry: sp.Expr, nonsmooth: Smoothness) -> sp.Ex
             "or write it with functions that have one (lx.exp, lx.relu, ...)."
         )
     slope = slope.replace(lambda e: e.is_Mul, _join_powers)
-    return slope.xreplace({x: entry})
+    slope = slope.xreplace({x: entry})
+    return zero_at_zero(slope) if nonsmooth == "subgradient" else slope
 
 
 def _break_ties(expr: sp.Expr) -> sp.Expr:

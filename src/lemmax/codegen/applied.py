@@ -164,14 +164,51 @@ def nuclear_norm(pool: Pool, node: Apply, args: Sequence[Value]) -> Value:
     return pool.reduce("sum", values, [values.ndim - 1])
 
 
+def _symmetric_part(pool: Pool, v: Value) -> Value:
+    swapped = pool.transpose(v, [*range(v.ndim - 2), v.ndim - 1, v.ndim - 2])
+    return pool.scale(sp.S.Half, pool.add([v, swapped]))
+
+
 def eigenvalue(pool: Pool, node: Apply, args: Sequence[Value]) -> Value:
     """An extreme eigenvalue of the symmetric part."""
     v = args[0]
-    swapped = pool.transpose(v, [*range(v.ndim - 2), v.ndim - 1, v.ndim - 2])
-    symmetric = pool.scale(sp.S.Half, pool.add([v, swapped]))
-    values = pool.make("eigenvalues", (symmetric,), (), v.shape[:-1])
+    values = pool.make("eigenvalues", (_symmetric_part(pool, v),), (), v.shape[:-1])
     index = sp.S.Zero if node.function == "lambda_min" else sp.S.NegativeOne
     return pool.take(values, [(values.ndim - 1, index)])
+
+
+def solve(pool: Pool, node: Apply, args: Sequence[Value]) -> Value:
+    """Solutions of linear systems; a vector per matrix gets an axis for NumPy."""
+    a, b = args
+    if b.ndim == a.ndim or a.ndim == 2:
+        return pool.make("solve", args, (), node.shape)
+    columns = pool.expand(b, [b.ndim])
+    return pool.take(pool.make("solve", (a, columns), (), columns.shape), [(b.ndim, sp.S.Zero)])
+
+
+def with_params(*keys: str) -> Builder:
+    """Builder for a function of matrices with parameters."""
+
+    def function_of_matrices(pool: Pool, node: Apply, args: Sequence[Value]) -> Value:
+        return pool.make(node.function, args, tuple(_param(node, key) for key in keys), node.shape)
+
+    return function_of_matrices
+
+
+def cofactors(pool: Pool, node: Apply, args: Sequence[Value]) -> Value:
+    """Derivatives of the determinant, of first and second order."""
+    if _param(node, "order") > 2:
+        raise UnsupportedYet(
+            f"code for the derivative of order {_param(node, 'order')} of a determinant ({node.label()}):"
+            " only the first two have a NumPy form. Evaluate it with lx.evaluate."
+        )
+    return pool.make("cofactors", args, (_param(node, "order"),), node.shape)
+
+
+def eigen_projector(pool: Pool, node: Apply, args: Sequence[Value]) -> Value:
+    """The outer square of an extreme eigenvector of the symmetric part."""
+    params = (_param(node, "which"), _param(node, "kink"))
+    return pool.make("eigen_projector", (_symmetric_part(pool, args[0]),), params, node.shape)
 
 
 _BUILDERS: dict[str, Builder] = {
@@ -199,5 +236,12 @@ _BUILDERS: dict[str, Builder] = {
     "nuclear_norm": nuclear_norm,
     "lambda_min": eigenvalue,
     "lambda_max": eigenvalue,
+    "solve": solve,
+    "pinv": same_shape,
+    "matrix_power": with_params("k"),
+    "cofactors": cofactors,
+    "singular_dyad": with_params("k", "kink"),
+    "eigen_projector": eigen_projector,
+    "polar": with_params("kink"),
 }
 """Function key to builder."""

@@ -122,5 +122,8 @@ _SHIFTS: dict[str, Callable[[Any], Param]] = {
     "keepdims": _same,
     "form": _same,
     "k": _same,
+    "order": _same,
+    "kink": _same,
+    "which": _same,
 }
 """How the parameters of applied functions change when all operands get a leading axis."""

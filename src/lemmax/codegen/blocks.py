@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import sympy as sp
+
 from lemmax.codegen.naming import Names
 from lemmax.codegen.pytext import ATOM, SUM, UNARY
 from lemmax.codegen.render import Renderer, axis_text
@@ -81,11 +83,110 @@ def place(r: Renderer, v: Value, name: str, names: Names) -> list[str]:
     ]
 
 
+def nonzero(r: Renderer, v: Value, name: str, names: Names) -> list[str]:
+    """A norm, or a power of one, by which a derivative divides."""
+    return [
+        f"{name} = {r.operand(v.args[0]).text}",
+        f"if ({name} == 0).any():",
+        *_raise("FloatingPointError", f"the derivative of a norm does not exist at 0: {v.params[0]} is 0"),
+    ]
+
+
+def _raise(error: str, what: str) -> list[str]:
+    return [
+        f"    raise {error}(",
+        f'        "{what}"',
+        "        \"; differentiate with nonsmooth='subgradient' for one subgradient there\"",
+        "    )",
+    ]
+
+
+def cofactors(r: Renderer, v: Value, name: str, names: Names) -> list[str]:
+    """Derivatives of a determinant from the singular value decomposition: nothing is divided."""
+    a, n = r.operand(v.args[0]), r.size(v.args[0].shape[-1])
+    u, s, vt = (names.take(f"{name}_{part}") for part in ("u", "s", "vt"))
+    same, rest, sign = (names.take(f"{name}_{part}") for part in ("same", "rest", "sign"))
+    lines = [
+        f"{u}, {s}, {vt} = np.linalg.svd({a.text})",
+        f"{sign} = np.linalg.det({u}) * np.linalg.det({vt})",
+        f"{same} = np.eye({n}, dtype=bool)",
+    ]
+    if v.params[0] == 1:
+        return [
+            *lines,
+            f"{rest} = np.where({same}, 1, {s}[..., None, :]).prod(axis=-1)  # of the other singular values",
+            f"{name} = {sign}[..., None, None] * (({u} * {rest}[..., None, :]) @ {vt})",
+        ]
+    return [
+        *lines,
+        f"{rest} = np.where({same}[:, None] | {same}, 1, {s}[..., None, None, :]).prod(axis=-1) * ~{same}",
+        f'{name} = np.einsum("...pq,...ip,...kq,...pj,...ql->...ijkl",',
+        f"    {rest}, {u}, {u}, {vt}, {vt}, optimize=True)",
+        f"{name} = {sign}[..., None, None, None, None] * ({name} - {name}.swapaxes(-1, -3))",
+    ]
+
+
+def singular_dyad(r: Renderer, v: Value, name: str, names: Names) -> list[str]:
+    """The outer product of a pair of singular vectors, of a value that is simple and positive."""
+    k, kink = v.params
+    at = "-1" if k == "last" else r.size(sp.expand(sp.sympify(k) - 1))
+    u, s, vt = (names.take(f"{name}_{part}") for part in ("u", "s", "vt"))
+    lines = [f"{u}, {s}, {vt} = np.linalg.svd({r.operand(v.args[0]).text}, full_matrices=False)"]
+    if kink == "raise":
+        others = f"np.delete({s}, {at}, axis=-1)"
+        room, gaps = names.take(f"{name}_room"), names.take(f"{name}_gaps")
+        lines += [
+            f"{room} = 16 * {s}.shape[-1] * np.finfo(dtype).eps * {s}[..., :1]",
+            f"{gaps} = np.append(np.abs({others} - {s}[..., {at}, None]), {s}[..., {at}, None], axis=-1)",
+            f"if ({gaps} <= {room}).any():",
+            *_raise(
+                "ValueError", "the derivative of a singular value exists where it is simple and positive"
+            ),
+        ]
+    return [*lines, f"{name} = {u}[..., :, {at}, None] * {vt}[..., {at}, None, :]"]
+
+
+def eigen_projector(r: Renderer, v: Value, name: str, names: Names) -> list[str]:
+    """The outer square of an eigenvector, of an eigenvalue that is simple."""
+    which, kink = v.params
+    at = "0" if which == "min" else "-1"
+    w, q = (names.take(f"{name}_{part}") for part in ("w", "q"))
+    lines = [f"{w}, {q} = np.linalg.eigh({r.operand(v.args[0]).text})"]
+    if kink == "raise":
+        room = names.take(f"{name}_room")
+        lines += [
+            f"{room} = 16 * {w}.shape[-1] * np.finfo(dtype).eps * np.abs({w}).max(axis=-1, keepdims=True)",
+            f"if (np.abs(np.delete({w}, {at}, axis=-1) - {w}[..., {at}, None]) <= {room}).any():",
+            *_raise("ValueError", "the derivative of an eigenvalue exists where it is simple"),
+        ]
+    return [*lines, f"{name} = {q}[..., :, {at}, None] * {q}[..., None, :, {at}]"]
+
+
+def polar(r: Renderer, v: Value, name: str, names: Names) -> list[str]:
+    """The product of left and right singular vectors."""
+    u, s, vt = (names.take(f"{name}_{part}") for part in ("u", "s", "vt"))
+    lines = [f"{u}, {s}, {vt} = np.linalg.svd({r.operand(v.args[0]).text}, full_matrices=False)"]
+    room = f"16 * {s}.shape[-1] * np.finfo(dtype).eps * {s}[..., :1]"
+    if v.params[0] != "raise":
+        return [*lines, f"{name} = ({u} * ({s} > {room})[..., None, :]) @ {vt}"]
+    return [
+        *lines,
+        f"if ({s} <= {room}).any():",
+        *_raise("ValueError", "the derivative of a nuclear norm exists where the matrix has full rank"),
+        f"{name} = {u} @ {vt}",
+    ]
+
+
 BLOCKS: dict[str, Block] = {
     "softmax": softmax,
     "logsumexp": logsumexp,
     "sigmoid": sigmoid,
     "logdet": logdet,
     "place": place,
+    "nonzero": nonzero,
+    "cofactors": cofactors,
+    "singular_dyad": singular_dyad,
+    "eigen_projector": eigen_projector,
+    "polar": polar,
 }
 """Operation to the function that writes it down."""

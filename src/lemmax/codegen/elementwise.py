@@ -10,10 +10,13 @@ from collections.abc import Callable, Mapping
 import sympy as sp
 from sympy.logic.boolalg import BooleanFalse, BooleanTrue
 
+from lemmax.calculus.kinks import is_squares
+from lemmax.calculus.terms import entry_tensor
 from lemmax.codegen.labels import Frame, Labelled, combine
 from lemmax.codegen.values import Pool, Value
 from lemmax.errors import UnsupportedYet
 from lemmax.expr.functions import relu, sigmoid, softplus, step
+from lemmax.expr.graph import inputs_of
 from lemmax.expr.indices import is_index
 from lemmax.expr.sizes import Size
 from lemmax.expr.tensor import Tensor, TensorSymbol
@@ -114,15 +117,34 @@ def read_product(reader: Reader, expr: sp.Mul) -> Labelled:
     for factor in expr.args:
         # exp(-x) is a function here, no quotient
         if isinstance(factor, sp.Pow) and _has_variable(factor) and factor.exp.could_extract_minus_sign():
-            below.append(sp.Pow(factor.base, -factor.exp))
+            below.append(factor)
         else:
             above.append(factor)
-    items = [reader.read(f) for f in above], [reader.read(f) for f in below]
+    items = [reader.read(f) for f in above], [read_divisor(reader, f) for f in below]
     values, labels = combine(reader.pool, reader.frame, [*items[0], *items[1]])
     top = reader.pool.multiply(values[: len(above)]) if above else reader.pool.number(1)
     if not below:
         return Labelled(top, labels)
     return Labelled(reader.pool.divide(top, reader.pool.multiply(values[len(above) :])), labels)
+
+
+def read_divisor(reader: Reader, expr: sp.Pow) -> Labelled:
+    """The reciprocal of a power with a negative exponent; what was a norm must not be 0."""
+    base, exponent = expr.base, -expr.exp
+    inner = reader.read(sp.Pow(base, exponent))
+    if exponent.is_Rational and exponent.q == 2 and is_squares(base):
+        tensor = entry_tensor(base)
+        label = "a norm" if tensor is None else f"the root of {_told(tensor)}"
+        return Labelled(reader.pool.make("nonzero", (inner.value,), (label,)), inner.labels)
+    return inner
+
+
+def _told(t: Tensor) -> str:
+    """Return what a sum of squares is made of, by names."""
+    if t.name is not None:
+        return str(t.name)
+    names = sorted(str(p.name) for p in inputs_of(t))
+    return f"a sum of squares in {', '.join(names)}"
 
 
 def read_power(reader: Reader, expr: sp.Pow) -> Labelled:
@@ -132,7 +154,7 @@ def read_power(reader: Reader, expr: sp.Pow) -> Labelled:
     if _has_variable(exponent):
         return reader.combined(expr, lambda v: pool.make("power", v))
     if exponent.could_extract_minus_sign():
-        inner = reader.read(sp.Pow(base, -exponent))
+        inner = read_divisor(reader, expr)
         return Labelled(pool.divide(pool.number(1), inner.value), inner.labels)
     inner = reader.read(base)
     if exponent == 1:

@@ -26,6 +26,7 @@ from lemmax.expr.functions import sigmoid, softplus
 from lemmax.expr.graph import transform
 from lemmax.expr.nodes import Apply, Lambda, Term
 from lemmax.expr.tensor import Tensor
+from lemmax.rules.definitions import DEFINITIONS
 
 SoftmaxGradient = Literal["auto", "pairwise", "rowsum"]
 
@@ -87,6 +88,17 @@ def in_log_domain(roots: Sequence[Tensor]) -> list[Tensor]:
     :math:`\log \sigma(x)` becomes :math:`-\mathrm{softplus}(-x)`.
     """
     return transform(roots, _rewrite_logarithms)
+
+
+def without_power_derivatives(roots: Sequence[Tensor]) -> list[Tensor]:
+    """Write derivatives of matrix powers as blocks of powers, which NumPy has."""
+
+    def written(node: Tensor) -> Tensor:
+        if isinstance(node, Apply) and node.function == "power_derivative":
+            return DEFINITIONS[node.function](node).named(node.name)
+        return node
+
+    return transform(roots, written)
 
 
 def _rewrite_logarithms(node: Tensor) -> Tensor:

@@ -16,7 +16,13 @@ import sympy as sp
 from lemmax.calculus.flatten import flatten
 from lemmax.calculus.terms import contract_deltas, entry_tensor, split_factors
 from lemmax.codegen.batch import add_instance_axis, with_axis
-from lemmax.codegen.forms import Choice, SoftmaxGradient, choose_softmax_gradients, in_log_domain
+from lemmax.codegen.forms import (
+    Choice,
+    SoftmaxGradient,
+    choose_softmax_gradients,
+    in_log_domain,
+    without_power_derivatives,
+)
 from lemmax.errors import UnsupportedYet
 from lemmax.expr.graph import inputs_of, topological_order
 from lemmax.expr.indices import is_index
@@ -94,7 +100,7 @@ def lower(
             raise UnsupportedYet(
                 f"code for the formal derivative {node.label()}: work it out first, with lx.gradient."
             )
-    flat = flatten(in_log_domain(roots))
+    flat = flatten(in_log_domain(without_power_derivatives(roots)))
     chosen, choices = choose_softmax_gradients(flat, softmax_gradient)
     outputs, axis = add_instance_axis(chosen, batched) if batched else (chosen, None)
     definitions = tuple(define(t) for t in topological_order(*outputs) if not isinstance(t, Input))

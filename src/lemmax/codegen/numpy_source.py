@@ -24,6 +24,7 @@ LAYOUT = (
 
 NOT_ANALYTIC = frozenset(
     {"abs", "sign", "erf", "heaviside", "rank", "cond", "singular_values", "eigenvalues"}
+    | {"pinv", "cofactors", "singular_dyad", "eigen_projector", "polar"}
 )
 """Operations that drop or mistreat an imaginary part; code with them takes real arrays only."""
 
@@ -130,6 +131,8 @@ def _statement_lines(s: Statement, renderer: Renderer, names: Names) -> list[str
         code = BLOCKS[s.value.op](renderer, s.value, s.name, names)
     else:
         code = [f"{s.name} = {renderer.expression(s.value).text}"]
+    if s.guarded and s.value.op == "nonzero":
+        code = code[:1]  # where a branch is not chosen, zeros do no harm
     if s.guarded:
         code = [
             'with np.errstate(all="ignore"):  # for branches that are not chosen',

@@ -26,6 +26,7 @@ from lemmax.codegen.pytext import (
     number_text,
     tuple_text,
 )
+from lemmax.codegen.render_matrices import MATRIX_RENDERERS
 from lemmax.codegen.values import Value, constant
 from lemmax.errors import UnsupportedYet
 from lemmax.expr.sizes import Size
@@ -307,31 +308,6 @@ def _concat(r: Renderer, v: Value) -> Text:
     return call("np.concatenate", tuple_text([r.operand(a).text for a in v.args]), f"axis={v.params[0]}")
 
 
-def _linalg(r: Renderer, v: Value) -> Text:
-    return call(f"np.linalg.{v.op}", r.operand(v.args[0]).text)
-
-
-def _rank(r: Renderer, v: Value) -> Text:
-    return Text(f"np.linalg.matrix_rank({r.operand(v.args[0]).text}).astype(dtype)")
-
-
-def _singular_values(r: Renderer, v: Value) -> Text:
-    return call("np.linalg.svd", r.operand(v.args[0]).text, "compute_uv=False")
-
-
-def _eigenvalues(r: Renderer, v: Value) -> Text:
-    return call("np.linalg.eigvalsh", r.operand(v.args[0]).text)
-
-
-def _kth(r: Renderer, v: Value) -> Text:
-    values = v.args[0]
-    name = r.operand(values).at(ATOM)
-    k = v.params[0]
-    limit = values.shape[-1]
-    at = f"{name}[..., {r.size(sp.expand(k - 1))}]"
-    return Text(f"({at} if {r.size(k)} <= {r.size(limit)} else np.zeros_like({name}[..., 0]))")
-
-
 def _copy(r: Renderer, v: Value) -> Text:
     return Text(f"{r.operand(v.args[0]).at(ATOM)}.copy()")
 
@@ -372,13 +348,7 @@ _RENDERERS: dict[str, Callable[[Renderer, Value], Text]] = {
     "pullback_rowsum": _pullback_rowsum,
     "pullback_pairwise": _pullback_pairwise,
     "copy": _copy,
+    **MATRIX_RENDERERS,
     "concat": _concat,
-    "inv": _linalg,
-    "det": _linalg,
-    "cond": _linalg,
-    "rank": _rank,
-    "singular_values": _singular_values,
-    "eigenvalues": _eigenvalues,
-    "kth": _kth,
 }
 """Operation to the function that writes it down."""

@@ -22,8 +22,26 @@ from lemmax.expr.tensor import identifier
 
 RISKY = frozenset(
     {"call", "divide", "power", "multiply", "add", "matmul", "scale", "logsumexp", "logdet", "sigmoid"}
+    | {"nonzero"}
 )
 """Operations that may warn on operands that are not meant."""
+
+
+_DECOMPOSITIONS = frozenset(
+    {
+        "inv",
+        "det",
+        "logdet",
+        "singular_values",
+        "eigenvalues",
+        "rank",
+        "cond",
+        "solve",
+        "pinv",
+        "matrix_power",
+    }
+    | {"cofactors", "singular_dyad", "eigen_projector", "polar"}
+)
 
 
 def schedule(
@@ -186,6 +204,6 @@ def flops(v: Value) -> sp.Expr:
         return 4 * size
     if v.op == "pullback_pairwise":
         return 3 * size * v.shape[-1]
-    if v.op in ("inv", "det", "logdet", "singular_values", "eigenvalues", "rank", "cond"):
+    if v.op in _DECOMPOSITIONS:
         return size * v.args[0].shape[-1]
     return out * max(1, len(v.args) - 1)

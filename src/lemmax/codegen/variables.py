@@ -21,7 +21,10 @@ SHORTEST = 12
 LEAVES = frozenset({"input", "number", "arange", "eye", "truth"})
 VIEWS = frozenset({"transpose", "expand", "take", "slice", "diagonal", "broadcast", "copy"})
 """Operations that are written behind their operand and need no name of their own."""
-BLOCKS = frozenset({"softmax", "logsumexp", "place", "logdet", "sigmoid"})
+BLOCKS = frozenset(
+    {"softmax", "logsumexp", "place", "logdet", "sigmoid"}
+    | {"nonzero", "cofactors", "singular_dyad", "eigen_projector", "polar"}
+)
 """Operations that take more than one line."""
 REPEATING = {
     "softmax": (0,), "logsumexp": (0,), "sigmoid": (0,), "kth": (0,),

@@ -142,9 +142,40 @@ def inv(a: Tensor) -> Tensor:
 
 
 def det(a: Tensor) -> Tensor:
-    """Return the determinant of square matrices."""
-    square_size("det", a)
+    r"""Return the determinant of square matrices.
+
+    A scalar factor and a power are taken out: :math:`\det(cA) = c^n \det A`,
+    :math:`\det(A^k) = (\det A)^k`.
+    """
+    n = square_size("det", a)
+    if isinstance(a, Apply) and a.function == "matrix_power" and a.name is None:
+        power = a.param("k")
+        assert isinstance(power, sp.Expr)
+        base: Tensor = det(a.operands[0])
+        return base.__pow__(power)
+    scale, rest = _scalar_factor(a)
+    if scale is not None:
+        return scale.__pow__(n).__mul__(det(rest))
     return Apply("det", (a,), a.shape[:-2])
+
+
+def _scalar_factor(a: Tensor) -> tuple[Tensor | None, Tensor]:
+    """Split ``c B`` into the scalar (or one scalar per matrix of a family) and the matrices."""
+    if not isinstance(a, Lambda) or a.name is not None or len(a.terms) != 1 or a.terms[0].bound:
+        return None, a
+    row, column = a.indices[-2:]
+    expr = a.terms[0].expr
+    factors = sp.Mul.make_args(expr)
+    inside = [f for f in factors if {row, column} & f.free_symbols]
+    outside = [f for f in factors if not {row, column} & f.free_symbols]
+    if not outside or not inside or any(f.has(sp.oo, -sp.oo) for f in outside):
+        return None, a
+    lead = a.indices[:-2]
+    scale = Lambda(a.shape[:-2], lead, (Term((), sp.Mul(*outside)),))
+    entry = inside[0]
+    if len(inside) == 1 and isinstance(entry, sp.Indexed) and tuple(entry.indices) == a.indices:
+        return scale, entry.base.label.tensor
+    return scale, Lambda(a.shape, a.indices, (Term((), sp.Mul(*inside)),))
 
 
 def logdet(a: Tensor) -> Tensor:

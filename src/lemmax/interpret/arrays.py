@@ -32,6 +32,7 @@ class ArrayArithmetic:
     """
 
     name = "arrays"
+    resolution: Any = 2.0**-52
     functions: ClassVar[Mapping[str, Callable[[Array], Array]]] = {}
 
     def real(self, x: Array) -> Array:

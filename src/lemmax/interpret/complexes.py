@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from lemmax.errors import UnsupportedYet
+from lemmax.interpret import decompositions as dec
 from lemmax.interpret.arrays import Array
 from lemmax.interpret.floating import FloatArithmetic, erf
 
@@ -163,16 +164,64 @@ class ComplexArithmetic(FloatArithmetic):
         return np.asarray(np.where(sign.real > 0, value + 1j * np.angle(sign), np.nan))
 
     def singular_values(self, x: Array) -> Array:
-        """Return singular values of a real matrix."""
-        return super().singular_values(_real_only("singular values", x))
+        """Return singular values of a real matrix, with first-order changes."""
+        return _first_order("singular values", super().singular_values, dec.change_of_singular_values, x)
 
     def eigenvalues(self, x: Array) -> Array:
-        """Return eigenvalues of the symmetric part of a real matrix."""
-        return super().eigenvalues(_real_only("eigenvalues", x))
+        """Return eigenvalues of the symmetric part of a real matrix, with first-order changes."""
+        return _first_order("eigenvalues", super().eigenvalues, dec.change_of_eigenvalues, x)
+
+    def rank(self, x: Array) -> Array:
+        """Return ranks of real matrices."""
+        return super().rank(_real_only("rank", x))
+
+    def pseudo_inverse(self, x: Array) -> Array:
+        r"""Return pseudo-inverses; of complex matrices, of full rank, :math:`(A^\top A)^{-1} A^\top`."""
+        if not np.iscomplexobj(x):
+            return super().pseudo_inverse(x)
+        rows, columns = x.shape[-2:]
+        if np.any(super().rank(x.real) < min(rows, columns)):
+            raise UnsupportedYet(
+                "pinv of a matrix without full rank has no complex step; evaluate with arithmetic='mpmath'."
+            )
+        t = dec.transposed(x)
+        if rows >= columns:
+            return np.asarray(np.linalg.solve(t @ x, t))
+        return dec.transposed(np.linalg.solve(x @ t, x))
+
+    def singular_dyad(self, x: Array, k: int) -> Array:
+        """Return dyads of a real matrix, with first-order changes."""
+        value = super().singular_dyad
+        return _first_order(
+            "singular vectors", lambda a: value(a, k), lambda a, e: dec.change_of_dyad(a, e, k), x
+        )
+
+    def eigen_projector(self, x: Array, k: int) -> Array:
+        """Return projectors of a real matrix, with first-order changes."""
+        value = super().eigen_projector
+        return _first_order(
+            "eigenvectors", lambda a: value(a, k), lambda a, e: dec.change_of_projector(a, e, k), x
+        )
+
+    def polar_factor(self, x: Array) -> Array:
+        """Return polar factors of a real matrix, with first-order changes."""
+        return _first_order("polar factor", super().polar_factor, dec.change_of_polar, x)
 
     def hull_distance(self, points: Array, target: Array) -> Array:
         """Return distances for real data."""
         return super().hull_distance(_real_only("hull_distance", points), _real_only("hull_distance", target))
+
+
+def _first_order(
+    what: str, value: Callable[[Array], Array], change: Callable[[Array, Array], Array], x: Array
+) -> Array:
+    """Return a function of decompositions at real matrices, or to first order around them.
+
+    Raises:
+        UnsupportedYet: the imaginary part is too large for that.
+    """
+    found = dec.first_order(value, change, x, TINY)
+    return value(_real_only(what, x)) if found is None else found
 
 
 def _real_only(what: str, x: Array) -> Array:

@@ -178,10 +178,33 @@ def _explain_nan(root: Tensor, order: Sequence[Tensor], frame: Frame) -> None:
     for node in order:
         value = frame.values[node.digest]
         if node.digest in parts and frame.arithmetic.has_nan(value):
+            below = [t for t in order if t.digest in parts]
+            hint = next((h for t in [node, *below] if (h := _root_at_zero(t, frame))), "")
             at = np.argwhere(np.asarray(frame.arithmetic.compare("!=", value, value).holds))
             where = f" at {tuple(int(i) for i in at[0])}" if at.ndim == 2 and at.size else ""
             raise EvaluationError(
                 f"the value of {node.label()} is undefined{where}: not a number came out of "
                 f"{node.describe()} (a logarithm or root of a negative number, a singular matrix, "
-                "0 * inf, or inf - inf)."
+                f"0 * inf, or inf - inf).{hint}"
             )
+
+
+def _root_at_zero(node: Tensor, frame: Frame) -> str:
+    """Say which root a derivative divides by is 0, if one is."""
+    if not isinstance(node, Lambda):
+        return ""
+    powers = {p for term in node.terms for p in term.expr.atoms(sp.Pow) if p.exp.is_Rational and p.exp < 0}
+    for power in sorted(powers, key=str):
+        symbols = sorted(power.base.atoms(TensorSymbol), key=str)
+        if power.exp.q != 2 or len(symbols) != 1:
+            continue
+        base = symbols[0].tensor
+        zero = frame.arithmetic.compare("==", frame.values[base.digest], frame.arithmetic.rational(0, 1))
+        if np.any(zero.holds):
+            names = ", ".join(str(t.name) for t in inputs_of(base))
+            what = base.name or f"a sum in {names}"
+            return (
+                f" The root of {what} is 0: there a norm or root has no derivative. Pass"
+                " nonsmooth='subgradient' where the derivative is taken for the subgradient 0 of a norm."
+            )
+    return ""

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from lemmax.errors import EvaluationError
+from lemmax.interpret import decompositions
 from lemmax.interpret.arrays import BLAS_FROM, Array, ArrayArithmetic
 from lemmax.interpret.protocol import IntArray
 
@@ -166,6 +167,32 @@ class FloatArithmetic(ArrayArithmetic):
         values = self.singular_values(x)
         tolerance = max(x.shape[-2:]) * np.finfo(float).eps * values[..., :1]
         return np.asarray(np.where(np.isnan(values[..., 0]), np.nan, np.sum(values > tolerance, axis=-1)))
+
+    def solve(self, x: Array, y: Array) -> Array:
+        """Return solutions by elimination, undefined for singular matrices."""
+        try:
+            return np.asarray(np.linalg.solve(x, y))
+        except np.linalg.LinAlgError:
+            return np.asarray(self.inverse(x) @ y)
+
+    def pseudo_inverse(self, x: Array) -> Array:
+        """Return Moore-Penrose inverses; singular values below ``max(m, n) eps sigma_1`` count as 0."""
+        if not np.isfinite(x).all():
+            return np.full((*x.shape[:-2], x.shape[-1], x.shape[-2]), np.nan)
+        return np.asarray(np.linalg.pinv(x, max(x.shape[-2:]) * self.resolution))
+
+    def singular_dyad(self, x: Array, k: int) -> Array:
+        """Return outer products of singular vectors."""
+        return decompositions.dyad(x, k) if np.isfinite(x).all() else np.full(x.shape, np.nan)
+
+    def eigen_projector(self, x: Array, k: int) -> Array:
+        """Return outer squares of eigenvectors of the symmetric part."""
+        return decompositions.projector(x, k) if np.isfinite(x).all() else np.full(x.shape, np.nan)
+
+    def polar_factor(self, x: Array) -> Array:
+        """Return products of singular vectors."""
+        tolerance = max(x.shape[-2:]) * self.resolution
+        return decompositions.polar(x, tolerance) if np.isfinite(x).all() else np.full(x.shape, np.nan)
 
     def hull_distance(self, points: Array, target: Array) -> Array:
         """Return distances from Minkowski sums of hulls."""

@@ -54,6 +54,7 @@ class MpArithmetic(ArrayArithmetic):
         self.digits = digits
         self.context: Any = mpmath.MPContext()
         self.context.dps = digits
+        self.resolution = self.context.mpf(10) ** -digits
         c = self.context
         scalar: dict[str, Callable[[Any], Any]] = {name: getattr(c, mp) for name, mp in _DIRECT.items()}
         scalar["sign"] = c.sign
@@ -225,6 +226,54 @@ class MpArithmetic(ArrayArithmetic):
         tolerance = self.context.mpf(10) ** (-self.context.mpf(self.digits) / 2)
         counts = np.sum(values > tolerance * values[..., :1], axis=-1)
         return np.where(values[..., 0] != values[..., 0], self.context.nan, self.integers(np.asarray(counts)))
+
+    def solve(self, x: Array, y: Array) -> Array:
+        """Return solutions, undefined for singular matrices."""
+        return self.contract("...ij,...jk->...ik", [self.inverse(x), y], x.shape[-1])
+
+    def _decomposed(self, a: Any) -> tuple[Any, list[Any], Any]:
+        u, s, vt = self.context.svd_r(a)
+        return u, list(s), vt
+
+    def pseudo_inverse(self, x: Array) -> Array:
+        """Return Moore-Penrose inverses; singular values below ``10^(-digits/2)`` sigma_1 count as 0."""
+        least = self.context.mpf(10) ** (-self.context.mpf(self.digits) / 2)
+
+        def one(a: Any) -> Any:
+            u, s, vt = self._decomposed(a)
+            inverse = [1 / e if e > least * s[0] else self.context.zero for e in s]
+            return (vt.T * self.context.diag(inverse) * u.T).tolist()
+
+        return self._each(one, x, (x.shape[-1], x.shape[-2]))
+
+    def singular_dyad(self, x: Array, k: int) -> Array:
+        """Return outer products of singular vectors."""
+
+        def one(a: Any) -> Any:
+            u, _, vt = self._decomposed(a)
+            return (u[:, k] * vt[k, :]).tolist()
+
+        return self._each(one, x, x.shape[-2:])
+
+    def eigen_projector(self, x: Array, k: int) -> Array:
+        """Return outer squares of eigenvectors of the symmetric part."""
+
+        def one(a: Any) -> Any:
+            _, q = self.context.eigsy(a)
+            return (q[:, k] * q[:, k].T).tolist()
+
+        return self._each(one, (x + np.swapaxes(x, -1, -2)) / 2, x.shape[-2:])
+
+    def polar_factor(self, x: Array) -> Array:
+        """Return products of singular vectors."""
+        least = self.context.mpf(10) ** (-self.context.mpf(self.digits) / 2)
+
+        def one(a: Any) -> Any:
+            u, s, vt = self._decomposed(a)
+            kept = [self.context.mpf(e > least * s[0]) for e in s]
+            return (u * self.context.diag(kept) * vt).tolist()
+
+        return self._each(one, x, x.shape[-2:])
 
     def hull_distance(self, points: Array, target: Array) -> Array:
         """Return distances from Minkowski sums of hulls."""

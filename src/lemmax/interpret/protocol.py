@@ -37,6 +37,10 @@ class Arithmetic(Protocol):
     def name(self) -> str:
         """Name under which ``lx.evaluate`` knows it."""
 
+    @property
+    def resolution(self) -> Any:
+        """Relative distance below which two computed numbers count as equal, in matrix decompositions."""
+
     # -- coming in and going out -----------------------------------------------------------
     def array(self, numbers: npt.NDArray[Any]) -> Value:
         """Take over an array given by the user."""
@@ -125,6 +129,21 @@ class Arithmetic(Protocol):
 
     def rank(self, x: Value) -> Value:
         """Return ranks."""
+
+    def solve(self, x: Value, y: Value) -> Value:
+        """Return solutions of ``x z = y`` for matrices ``y``."""
+
+    def pseudo_inverse(self, x: Value) -> Value:
+        """Return Moore-Penrose inverses."""
+
+    def singular_dyad(self, x: Value, k: int) -> Value:
+        """Return outer products of the k-th (from 0) left and right singular vectors."""
+
+    def eigen_projector(self, x: Value, k: int) -> Value:
+        """Return outer squares of the k-th (from 0) eigenvectors of symmetric parts, smallest first."""
+
+    def polar_factor(self, x: Value) -> Value:
+        """Return the product of left and right singular vectors, of singular values that are not 0."""
 
     def hull_distance(self, points: Value, target: Value) -> Value:
         """Return distances of (..., m) from Minkowski sums of hulls of (..., H, n, m)."""

@@ -111,6 +111,59 @@ def rank(x: Rounded) -> Rounded:
     return Rounded(certain.astype(float), np.where(zero, 0.0, possible.astype(float)))
 
 
+def solve(x: Rounded, y: Rounded) -> Rounded:
+    """Return solutions, from the inverse and its bound."""
+    from lemmax.interpret.rounding import ROUNDING
+
+    return ROUNDING.contract("...ij,...jk->...ik", [inverse(x), y], x.value.shape[-1])
+
+
+def pseudo_inverse(x: Rounded) -> Rounded:
+    r"""Return Moore-Penrose inverses of matrices of full rank; of others the radius is infinite.
+
+    :math:`\|B^+ - A^+\|_F \le 2 \|A^+\|_2 \|B^+\|_2 \|B - A\|_F` for equal ranks (Wedin, BIT 13 (1973)).
+    """
+    value = FLOAT.pseudo_inverse(x.value)
+    values = singular_values(x)
+    least = (values.value - values.radius)[..., -1]
+    moved = np.where(least > 0, 4 * _backward(x) / np.maximum(least, SUBNORMAL) ** 2, np.inf)
+    return _all_entries(value, moved)
+
+
+def _all_entries(value: Array, moved: Array) -> Rounded:
+    radius = np.broadcast_to(moved[..., None, None], value.shape)
+    return Rounded(value, np.where(np.isnan(value), 0.0, radius))
+
+
+def _turned(values: Rounded, k: int, x: Rounded) -> Array:
+    """Bound on how far a product of unit vectors turns: perturbation over gap (Wedin's sine theorem)."""
+    at = values.value[..., k, None]
+    apart = np.abs(np.delete(values.value, k, axis=-1) - at)
+    gap = np.min(np.concatenate([apart, np.full_like(at, np.inf)], axis=-1), axis=-1) - 2 * _backward(x)
+    return np.where(gap > 0, 8 * _backward(x) / np.maximum(gap, SUBNORMAL), np.inf)
+
+
+def singular_dyad(x: Rounded, k: int) -> Rounded:
+    """Return outer products of singular vectors."""
+    values = singular_values(x)
+    at = np.maximum((values.value - values.radius)[..., k], 0.0)
+    near_zero = np.where(at > 0, 8 * _backward(x) / np.maximum(at, SUBNORMAL), np.inf)
+    return _all_entries(FLOAT.singular_dyad(x.value, k), np.maximum(_turned(values, k, x), near_zero))
+
+
+def eigen_projector(x: Rounded, k: int) -> Rounded:
+    """Return outer squares of eigenvectors of the symmetric part."""
+    return _all_entries(FLOAT.eigen_projector(x.value, k), _turned(eigenvalues(x), k, x))
+
+
+def polar_factor(x: Rounded) -> Rounded:
+    r"""Return polar factors: at most :math:`2 \|dA\|_F / (\sigma_m + \sigma_m')` apart (R.-C. Li, 1995)."""
+    values = singular_values(x)
+    least = (values.value - values.radius)[..., -1]
+    moved = np.where(least > 0, 4 * _backward(x) / np.maximum(least, SUBNORMAL), np.inf)
+    return _all_entries(FLOAT.polar_factor(x.value), moved)
+
+
 def hull_distance(points: Rounded, target: Rounded) -> Rounded:
     r"""Return distances from Minkowski sums of hulls.
 

@@ -47,6 +47,7 @@ class RoundingArithmetic:
     """
 
     name = "rounding"
+    resolution = EPS
 
     def array(self, numbers: Array) -> Rounded:
         """Take over real numbers; what float64 does not hold exactly gets a radius."""
@@ -194,6 +195,11 @@ class RoundingArithmetic:
     singular_values = staticmethod(rounded_matrices.singular_values)
     eigenvalues = staticmethod(rounded_matrices.eigenvalues)
     rank = staticmethod(rounded_matrices.rank)
+    solve = staticmethod(rounded_matrices.solve)
+    pseudo_inverse = staticmethod(rounded_matrices.pseudo_inverse)
+    singular_dyad = staticmethod(rounded_matrices.singular_dyad)
+    eigen_projector = staticmethod(rounded_matrices.eigen_projector)
+    polar_factor = staticmethod(rounded_matrices.polar_factor)
     hull_distance = staticmethod(rounded_matrices.hull_distance)
 
 

@@ -8,6 +8,8 @@ from dataclasses import replace
 import sympy as sp
 
 from lemmax.expr.linalg import inv
+from lemmax.expr.matrix_functions import matrix_power as lx_matrix_power
+from lemmax.expr.matrix_functions import pinv
 from lemmax.parse import pairs
 from lemmax.parse.context import Context
 from lemmax.parse.failure import Failure, Span
@@ -191,6 +193,17 @@ def matrix_power(ctx: Context, base: Form, exponent: int, span: Span) -> Form:
     half = matrix_power(ctx, kept, exponent // 2, span)
     square = multiply(ctx, [half, half], span)
     return multiply(ctx, [square, kept], span) if exponent % 2 else square
+
+
+def symbolic_matrix_power(ctx: Context, base: Form, exponent: sp.Expr, span: Span) -> Form:
+    """Return the power of a square matrix with an exponent in sizes."""
+    size = demand_square(ctx, base, f"the power {exponent}")
+    return applied(ctx, base, lambda x: lx_matrix_power(x.tensor, exponent), size, size, span)
+
+
+def pseudo_inverse(ctx: Context, a: Form, span: Span) -> Form:
+    """Return the Moore-Penrose inverse of a matrix."""
+    return applied(ctx, a, lambda x: pinv(x.tensor), a.columns, a.rows, span)
 
 
 def inverse(ctx: Context, a: Form, span: Span) -> Form:

@@ -11,12 +11,14 @@ from lemmax.parse.algebra import (
     inverse,
     matrix_power,
     number_power,
+    pseudo_inverse,
     scalar_power,
+    symbolic_matrix_power,
     transpose,
 )
 from lemmax.parse.context import Context
 from lemmax.parse.failure import Failure, Span
-from lemmax.parse.forms import Form, demand_scalar, described, is_scalar
+from lemmax.parse.forms import Form, demand_scalar, described, is_column, is_row, is_scalar
 from lemmax.parse.integers import whole_number
 from lemmax.parse.reader import read_exponent
 
@@ -37,6 +39,20 @@ def raised(ctx: Context, base: Form, tokens: r.Script, sup_span: Span, primes: i
         form = transpose(form, span)
     if not tokens:
         return form.at(span)
+    if [str(token) for token in tokens] in (["+"], [r"\dagger"]):
+        if primes:
+            raise Failure(
+                span, f"{ctx.text(span)}: a prime and a pseudo-inverse; write the transpose with \\top."
+            )
+        if is_scalar(ctx, form) or is_column(ctx, form) or is_row(ctx, form):
+            raise Failure(
+                span,
+                f"{ctx.text(span)} of {described(ctx, form)}: a pseudo-inverse is read for matrices; say what"
+                " is meant.",
+                [rf"\operatorname{{relu}}({ctx.text(form.span)}), the positive part"],
+                is_shape=True,
+            )
+        return pseudo_inverse(ctx, form, span)
     exponent = read_exponent(tokens, sup_span[1])
     kind, value = exponent.kind, exponent.value
     if kind == "power" and value is not None:
@@ -59,6 +75,8 @@ def raised(ctx: Context, base: Form, tokens: r.Script, sup_span: Span, primes: i
     if is_scalar(ctx, form):
         return scalar_power(form, number, span)
     whole = whole_number(number.entry(zero, zero)) if not _is_open(value) else None
+    if whole is None and _is_in_sizes(number.entry(zero, zero)):
+        return symbolic_matrix_power(ctx, form, number.entry(zero, zero), span)
     if whole is None or whole == 0:
         raise _no_power(ctx, form, ctx.text(value), span)
     if not same_size(ctx.unknowns.value(form.rows), ctx.unknowns.value(form.columns)):
@@ -82,6 +100,12 @@ def raised_entries(ctx: Context, form: Form, part: r.Scripted) -> Form:
     return entrywise(
         ctx, lambda x: number_power(x, number.entry(zero, zero), part.span), [form], part.span, "power"
     )
+
+
+def _is_in_sizes(number: sp.Expr) -> bool:
+    """Is an exponent an integer expression in sizes?"""
+    symbols = number.atoms(sp.Symbol)
+    return bool(number.is_integer and symbols and all(s.is_integer and s.is_positive for s in symbols))
 
 
 def _no_power(ctx: Context, form: Form, text: str, span: Span) -> Failure:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from lemmax.expr import reductions
 from lemmax.expr.nodes import Apply
 from lemmax.expr.tensor import Tensor
+from lemmax.rules.matrices import define_cofactors, define_power_derivative, define_solve
 
 
 def define_softmax_pullback(node: Apply) -> Tensor:
@@ -18,5 +19,10 @@ def define_softmax_pullback(node: Apply) -> Tensor:
     return weighted - s * reductions.sum(weighted, axis=axis, keepdims=True)
 
 
-DEFINITIONS: Mapping[str, Callable[[Apply], Tensor]] = {"softmax_pullback": define_softmax_pullback}
+DEFINITIONS: Mapping[str, Callable[[Apply], Tensor]] = {
+    "softmax_pullback": define_softmax_pullback,
+    "solve": define_solve,
+    "cofactors": define_cofactors,
+    "power_derivative": define_power_derivative,
+}
 """Definitions by function; the normal form writes them out."""

@@ -7,39 +7,15 @@ written with the public builders; each is tested against complex steps and mpmat
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 import sympy as sp
 
-from lemmax.expr import arithmetic, functions, indexing, linalg, reductions
+from lemmax.expr import arithmetic, functions, indexing, reductions
 from lemmax.expr.indices import free_indices
 from lemmax.expr.nodes import Apply, Lambda, Term
 from lemmax.expr.tensor import Tensor
-
-
-@dataclass(frozen=True, slots=True)
-class Pullback:
-    r"""How the adjoint of a function's value becomes the adjoint of an operand.
-
-    Attributes:
-        name: name of the rule, the justification in a derivation.
-        function: the function it belongs to, a key of ``Apply``.
-        apply: ``(node, bar, slot) -> contribution`` to the adjoint of operand ``slot``.
-        statement: LaTeX of the rule.
-        conditions: where it holds.
-        reference: source (with its year), or a word on why the rule is evident.
-        smooth: whether the function is differentiable everywhere in its domain; if not, the
-            rule gives one subgradient and is used only where that was asked for.
-    """
-
-    name: str
-    function: str
-    apply: Callable[[Apply, Tensor, int], Tensor]
-    statement: str
-    conditions: str
-    reference: str
-    smooth: bool = True
+from lemmax.rules.matrices import MATRIX_PULLBACKS
+from lemmax.rules.records import Pullback
+from lemmax.rules.spectra import SPECTRAL_PULLBACKS
 
 
 def axes_of(node: Apply) -> tuple[int, ...]:
@@ -132,28 +108,6 @@ def pull_prod(node: Apply, bar: Tensor, slot: int) -> Tensor:
     return restore_axes(node, bar) * product_of_others(node)
 
 
-def pull_inv(node: Apply, bar: Tensor, slot: int) -> Tensor:
-    r"""Return :math:`-A^{-T} \bar Y A^{-T}`."""
-    return -(node.mT @ bar @ node.mT)
-
-
-def _over_matrices(scalar: Tensor) -> Tensor:
-    key = (*(slice(None),) * scalar.ndim, None, None)
-    result = indexing.getitem(scalar, key)
-    assert isinstance(result, Tensor)
-    return result
-
-
-def pull_det(node: Apply, bar: Tensor, slot: int) -> Tensor:
-    r"""Return :math:`\bar y \det(A) A^{-T}` (Jacobi), for invertible A."""
-    return _over_matrices(bar * node) * linalg.inv(node.operands[0]).mT
-
-
-def pull_logdet(node: Apply, bar: Tensor, slot: int) -> Tensor:
-    r"""Return :math:`\bar y A^{-T}`."""
-    return _over_matrices(bar) * linalg.inv(node.operands[0]).mT
-
-
 def pull_concat(node: Apply, bar: Tensor, slot: int) -> Tensor:
     """Return the block of the adjoint that belongs to the operand."""
     axis = axis_of(node)
@@ -181,8 +135,6 @@ def pull_split(node: Apply, bar: Tensor, slot: int) -> Tensor:
     """Merge the axes again."""
     return Apply("merge", (bar,), node.operands[0].shape, node.params)
 
-
-_COOKBOOK = "Petersen, Pedersen, The Matrix Cookbook (2012)"
 
 PULLBACKS: dict[str, Pullback] = {
     rule.function: rule
@@ -256,30 +208,6 @@ PULLBACKS: dict[str, Pullback] = {
             "product rule",
         ),
         Pullback(
-            "inverse",
-            "inv",
-            pull_inv,
-            r"\bar A = -A^{-\top} \bar Y A^{-\top}",
-            "A invertible",
-            f"{_COOKBOOK}, eq. 40",
-        ),
-        Pullback(
-            "determinant",
-            "det",
-            pull_det,
-            r"\bar A = \bar y \det(A) A^{-\top}",
-            "A invertible",
-            f"{_COOKBOOK}, eq. 49",
-        ),
-        Pullback(
-            "log_determinant",
-            "logdet",
-            pull_logdet,
-            r"\bar A = \bar y A^{-\top}",
-            "det A > 0",
-            f"{_COOKBOOK}, eq. 57",
-        ),
-        Pullback(
             "concatenation",
             "concat",
             pull_concat,
@@ -302,6 +230,8 @@ PULLBACKS: dict[str, Pullback] = {
         Pullback(
             "split_axes", "split", pull_split, r"\bar A = \operatorname{merge}(\bar Y)", "always", "linear"
         ),
+        *MATRIX_PULLBACKS,
+        *SPECTRAL_PULLBACKS,
     )
 }
 """Pullbacks by function.  A new function is differentiable as soon as it has a row here."""

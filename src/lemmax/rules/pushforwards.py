@@ -7,39 +7,18 @@ sweep gives a directional derivative (no extra axes) or a whole Jacobian.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 import sympy as sp
 
 from lemmax.expr import arithmetic, functions, indexing, notation, reductions
-from lemmax.expr.indices import bound_index, free_indices
-from lemmax.expr.nodes import Apply, Lambda, Term
+from lemmax.expr.nodes import Apply
 from lemmax.expr.sizes import Size
 from lemmax.expr.tensor import Tensor
+from lemmax.rules.matrices import MATRIX_PUSHFORWARDS, only
 from lemmax.rules.pullbacks import axes_of, axis_of, product_of_others, restore_axes
-
-Tangents = Sequence[Tensor | None]
-"""The tangent of each operand; ``None`` where it does not depend on the variables."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pushforward:
-    r"""How the tangents of operands become the tangent of a function's value.
-
-    Attributes:
-        name: name of the rule.
-        function: the function it belongs to, a key of ``Apply``.
-        apply: ``(node, tangents, extra) -> tangent``, ``extra`` being the sizes of the extra axes.
-        statement: LaTeX of the rule.
-        smooth: whether the function is differentiable everywhere in its domain.
-    """
-
-    name: str
-    function: str
-    apply: Callable[[Apply, Tangents, tuple[Size, ...]], Tensor]
-    statement: str
-    smooth: bool = True
+from lemmax.rules.records import Pushforward, Tangents
+from lemmax.rules.spectra import SPECTRAL_PUSHFORWARDS
 
 
 def lift(t: Tensor, extra: tuple[Size, ...]) -> Tensor:
@@ -49,13 +28,6 @@ def lift(t: Tensor, extra: tuple[Size, ...]) -> Tensor:
     lifted = indexing.getitem(t, (*(slice(None),) * t.ndim, *(None,) * len(extra)))
     assert isinstance(lifted, Tensor)
     return lifted
-
-
-def only(tangents: Tangents) -> Tensor:
-    """Return the tangent of a function's only operand."""
-    (tangent,) = tangents
-    assert tangent is not None
-    return tangent
 
 
 def push_softmax(node: Apply, tangents: Tangents, extra: tuple[Size, ...]) -> Tensor:
@@ -86,40 +58,6 @@ def push_prod(node: Apply, tangents: Tangents, extra: tuple[Size, ...]) -> Tenso
 
 def _reduce(node: Apply, t: Tensor) -> Tensor:
     return reductions.sum(t, axis=axes_of(node), keepdims=bool(node.param("keepdims")))
-
-
-def push_inv(node: Apply, tangents: Tangents, extra: tuple[Size, ...]) -> Tensor:
-    r"""Return :math:`-A^{-1} \dot A A^{-1}`."""
-    dot = only(tangents)
-    n = node.shape[-1]
-    indices = free_indices(dot.ndim)
-    family, (i, j), rest = indices[: node.ndim - 2], indices[node.ndim - 2 : node.ndim], indices[node.ndim :]
-    k, m = bound_index(0), bound_index(1)
-    expr = -node.entry(*family, i, k) * dot.entry(*family, k, m, *rest) * node.entry(*family, m, j)
-    return Lambda(dot.shape, indices, (Term(((k, n), (m, n)), expr),))
-
-
-def _trace_with_inverse(node: Apply, tangents: Tangents) -> Tensor:
-    from lemmax.expr.linalg import inv
-
-    dot, (a,) = only(tangents), node.operands
-    n, lead = a.shape[-1], a.ndim - 2
-    shape = dot.shape[:lead] + dot.shape[a.ndim :]
-    indices = free_indices(len(shape))
-    family, rest = indices[:lead], indices[lead:]
-    k, m = bound_index(0), bound_index(1)
-    expr = inv(a).entry(*family, m, k) * dot.entry(*family, k, m, *rest)
-    return Lambda(shape, indices, (Term(((k, n), (m, n)), expr),))
-
-
-def push_det(node: Apply, tangents: Tangents, extra: tuple[Size, ...]) -> Tensor:
-    r"""Return :math:`\det(A) \operatorname{tr}(A^{-1} \dot A)`, for invertible A."""
-    return lift(node, extra) * _trace_with_inverse(node, tangents)
-
-
-def push_logdet(node: Apply, tangents: Tangents, extra: tuple[Size, ...]) -> Tensor:
-    r"""Return :math:`\operatorname{tr}(A^{-1} \dot A)`."""
-    return _trace_with_inverse(node, tangents)
 
 
 def push_concat(node: Apply, tangents: Tangents, extra: tuple[Size, ...]) -> Tensor:
@@ -174,13 +112,6 @@ PUSHFORWARDS: Mapping[str, Pushforward] = {
             push_prod,
             r"\dot y = \sum_j \dot a_j \prod_{l \ne j} a_l",
         ),
-        Pushforward("inverse_forward", "inv", push_inv, r"\dot Y = -A^{-1} \dot A A^{-1}"),
-        Pushforward(
-            "determinant_forward", "det", push_det, r"\dot y = \det(A) \operatorname{tr}(A^{-1} \dot A)"
-        ),
-        Pushforward(
-            "log_determinant_forward", "logdet", push_logdet, r"\dot y = \operatorname{tr}(A^{-1} \dot A)"
-        ),
         Pushforward("concatenation_forward", "concat", push_concat, r"\dot Y = (\dot A_1, \dots, \dot A_p)"),
         Pushforward("slice_forward", "slice", push_window, r"\dot Y = \text{slice of } \dot A"),
         Pushforward("placement_forward", "place", push_window, r"\dot Y = \dot A \text{ in its place}"),
@@ -188,6 +119,8 @@ PUSHFORWARDS: Mapping[str, Pushforward] = {
             "merged_axes_forward", "merge", push_regrouping, r"\dot Y = \operatorname{merge}(\dot A)"
         ),
         Pushforward("split_axes_forward", "split", push_regrouping, r"\dot Y = \operatorname{split}(\dot A)"),
+        *MATRIX_PUSHFORWARDS,
+        *SPECTRAL_PUSHFORWARDS,
     )
 }
 """Pushforwards by function.  Functions with a definition (``rules.definitions``) need none."""

@@ -16,6 +16,7 @@ import sympy as sp
 from lemmax.errors import MissingRule
 from lemmax.expr.nodes import Apply
 from lemmax.expr.sizes import is_one
+from lemmax.rules.definitions import DEFINITIONS
 from lemmax.typeset.algebra import (
     bare,
     diag,
@@ -227,6 +228,30 @@ def read_inverse(reader: Reader, t: Apply, slots: Slots) -> Node:
         whole = transpose(make("call", (x.args[0],), ("inv",), x.shape))
     else:
         whole = make("call", (x,), ("inv",), x.shape)
+    return pick(whole, slots[-2], slots[-1])
+
+
+def read_matrix(reader: Reader, t: Apply, slots: Slots) -> Node:
+    """Return a function from matrices to matrices; of a matrix with a fixed row or column part of it."""
+    x = reader.slice(t.operands[0], (*slots[:-2], None, None))
+    shape = (t.shape[-2], t.shape[-1])
+    params = tuple(value for key, value in t.params if key != "kink")
+    return pick(make("call", (x,), (t.function, *params), shape), slots[-2], slots[-1])
+
+
+def read_by_definition(reader: Reader, t: Apply, slots: Slots) -> Node:
+    """Return what the function stands for, where that is what a formula shows: a solve as an inverse."""
+    return reader.slice(DEFINITIONS[t.function](t), slots)
+
+
+def read_power_derivative(reader: Reader, t: Apply, slots: Slots) -> Node:
+    """Return the sum over r of A^r E A^(k - 1 - r)."""
+    a, e = (reader.slice(o, (*slots[:-2], None, None)) for o in t.operands)
+    k = t.param("k")
+    assert isinstance(k, sp.Expr)
+    r = reader.symbols.fresh(k)
+    left, right = (make("call", (a,), ("matrix_power", p), a.shape) for p in (r, k - 1 - r))
+    whole = canonical_sum(product(left, e, right), (r,), reader.symbols)
     return pick(whole, slots[-2], slots[-1])
 
 

@@ -30,6 +30,12 @@ TABLE: dict[str, Row] = {
         Row(applied.leading_axes, applied.read_functional, one_per_matrix=True),
     ),
     "inv": Row(applied.leading_axes, applied.read_inverse),
+    **dict.fromkeys(
+        ("pinv", "matrix_power", "singular_dyad", "eigen_projector", "polar"),
+        Row(applied.leading_axes, applied.read_matrix),
+    ),
+    "power_derivative": Row(applied.leading_axes, applied.read_power_derivative),
+    **dict.fromkeys(("cofactors", "solve"), Row(applied.leading_axes, applied.read_by_definition)),
     "hull_distance": Row(lambda t, slot: {}, applied.read_hull_distance, one_per_matrix=True),
     "concat": Row(lambda t, slot: {p: p for p in range(t.ndim) if p != t.param("axis")}, shapes.read_concat),
     "slice": Row(shapes.all_axes, shapes.read_slice),

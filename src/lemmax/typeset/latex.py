@@ -11,10 +11,11 @@ import sympy as sp
 from lemmax.calculus.flatten import flatten
 from lemmax.errors import InvalidArgument
 from lemmax.expr.graph import topological_order, transform
-from lemmax.expr.nodes import Derivative, Input
+from lemmax.expr.nodes import Apply, Derivative, Input
 from lemmax.expr.relation import Relation
 from lemmax.expr.sizes import is_one
 from lemmax.expr.tensor import Tensor
+from lemmax.rules.definitions import DEFINITIONS
 from lemmax.typeset.algebra import linear, parts_of
 from lemmax.typeset.letters import Letters
 from lemmax.typeset.names import latex_expression, render_name
@@ -107,7 +108,7 @@ def read(
     t: Tensor, letters: Letters, by_entries: bool = False, avoid: frozenset[str] = frozenset()
 ) -> Formula:
     """Return a tensor read for printing, with letters for its free indices."""
-    (flat,) = flatten([t])
+    (flat,) = flatten(transform([t], _written_out))
     if flat.name is None and t.name is not None:
         flat = flat.named(t.name)
     reader = Reader(flat, by_entries)
@@ -137,6 +138,13 @@ def read(
         if i is not None and not is_one(s):
             at[i] = letters.pick(s, set(at.values()))
     return Formula(tree, tuple(fixed), Scope(letters, at, by_entries))
+
+
+def _written_out(node: Tensor) -> Tensor:
+    """Show a solve as an inverse, and cofactors as the determinant times the inverse."""
+    if isinstance(node, Apply) and node.function in ("solve", "cofactors"):
+        return DEFINITIONS[node.function](node).named(node.name)
+    return node
 
 
 def _subscripts(reader: Reader, t: Tensor) -> frozenset[int]:

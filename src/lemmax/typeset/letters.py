@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 import sympy as sp
 
 from lemmax.expr.graph import topological_order
-from lemmax.expr.nodes import Input, Lambda
+from lemmax.expr.nodes import Apply, Input, Lambda
 from lemmax.expr.sizes import Size, is_one
 from lemmax.expr.tensor import Tensor
 from lemmax.typeset.names import Name, parse_name, render_name, upright
@@ -112,4 +112,7 @@ def _sizes_of(t: Tensor) -> set[sp.Symbol]:
         for term in t.terms:
             found |= {s for _, size in term.bound for s in size.free_symbols}
             found |= {s for s in term.expr.free_symbols if s.is_integer and s.is_positive}
+    if isinstance(t, Apply):
+        for _, value in t.params:
+            found |= value.free_symbols if isinstance(value, sp.Expr) else set()
     return found

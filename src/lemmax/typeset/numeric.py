@@ -200,6 +200,15 @@ def _call(x: Node, instance: Instance) -> Array:
         return _argument_mask(values[0] if function == "argmax_mask" else -values[0], params[0])
     if function == "sigma":
         return np.array([[_sigma(values[0], instance.integer(params[0]))]])
+    if function == "matrix_power":
+        return np.linalg.matrix_power(values[0], instance.integer(params[0]))
+    if function == "singular_dyad":
+        u, _, vt = np.linalg.svd(values[0], full_matrices=False)
+        k = -1 if params[0] == "last" else int(params[0]) - 1
+        return np.outer(u[:, k], vt[k])
+    if function == "eigen_projector":
+        q = np.linalg.eigh(_symmetric(values[0]))[1][:, 0 if params[0] == "min" else -1]
+        return np.outer(q, q)
     if function in _REDUCTIONS:
         return np.array([[_REDUCTIONS[function](values[0].ravel())]]).reshape(1, 1)
     return np.asarray(_CALLS[function](values[0]), dtype=float).reshape(instance.shape(x))
@@ -214,8 +223,15 @@ def _symmetric(value: Array) -> Array:
     return (value + value.T) / 2
 
 
+def _polar(value: Array) -> Array:
+    u, s, vt = np.linalg.svd(value, full_matrices=False)
+    return np.asarray((u * (s > 1e-13 * s[0])) @ vt)
+
+
 _CALLS: dict[str, Callable[[Array], Any]] = {
     "inv": np.linalg.inv,
+    "pinv": np.linalg.pinv,
+    "polar": _polar,
     "det": np.linalg.det,
     "logdet": lambda a: np.linalg.slogdet(a)[1],
     "vec": lambda a: a.reshape(-1, 1),

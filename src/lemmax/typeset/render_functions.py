@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import sympy as sp
+
 from lemmax.typeset.names import latex_expression
 from lemmax.typeset.node import Node, is_column, is_scalar
 from lemmax.typeset.render import (
@@ -59,7 +61,10 @@ _CALLS: dict[str, str] = {
     "cond": r"\operatorname{cond}",
     "det": r"\det",
     "logdet": r"\log\det",
+    "polar": r"\operatorname{polar}",
 }
+
+_SUPERSCRIPTS = {"pinv": "^{+}"}
 
 _BIG: dict[str, str] = {
     "max": r"\max",
@@ -89,7 +94,16 @@ def tex_call(x: Node, scope: Scope) -> Rendered:
     (a,) = x.args
     if function == "inv":
         return f"{latex_node(a, scope, ATOM)}^{{-1}}", POWER
+    if function in _SUPERSCRIPTS:
+        return f"{latex_node(a, scope, ATOM)}{_SUPERSCRIPTS[function]}", POWER
+    if function == "matrix_power":
+        return f"{latex_node(a, scope, ATOM)}^{{{latex_expression(scope.shifted(params[0]))}}}", POWER
     inside = latex_node(a, scope)
+    if function == "singular_dyad":
+        at = r"\min" if params[0] == "last" else latex_expression(sp.sympify(params[0]))
+        return rf"\operatorname{{dyad}}_{{{at}}}{parenthesised(inside)}", POWER
+    if function == "eigen_projector":
+        return rf"\operatorname{{proj}}_{{\{params[0]}}}{parenthesised(inside)}", POWER
     if function in ("spectral_norm", "nuclear_norm"):
         shown = barred(inside, r"\|", r"\lVert", r"\rVert")
         return f"{shown}_{'2' if function == 'spectral_norm' else '*'}", ATOM

@@ -84,6 +84,29 @@ def test_sizes_that_cannot_be_worked_out() -> None:
         lx.compile(lx.sum(X) * lx.sum(lx.ones(k)) + lx.ones(k))
 
 
+def test_given_inputs_are_the_arguments_and_give_sizes() -> None:
+    A, x = lx.tensor("A", n, n), lx.tensor("x", n)
+    hessian = lx.hessian(lx.dot(x, A @ x) + lx.sqnorm(A), A)  # 2 I, whatever A and x are
+    with pytest.raises(lx.InvalidArgument, match=r"add a variable that has it: lx.compile\(..., inputs="):
+        lx.compile(hessian)
+    fn = lx.compile(hessian, inputs=[x, A])
+    assert fn.inputs == ("x", "A")
+    np.testing.assert_array_equal(fn(np.ones(3), np.ones((3, 3))).reshape(9, 9), 2 * np.eye(9))
+    with pytest.raises(ValueError, match=r"A must have shape \(n, n\) with n = 3"):
+        fn(np.ones(3), np.ones((3, 4)))
+    batched = lx.compile(lx.dot(x, x), inputs=[A, x], batch=True)
+    np.testing.assert_array_equal(batched(A=np.ones((2, 3, 3)), x=np.ones((2, 3))), [3, 3])
+
+
+@pytest.mark.parametrize(
+    ("inputs", "said"),
+    [(["X"], "expected a list of variables"), ([X, Y], "W occurs in"), ([X, W, Y, X], "given twice")],
+)
+def test_wrong_inputs_are_refused(inputs: list[lx.Input], said: str) -> None:
+    with pytest.raises(lx.InvalidArgument, match=said):
+        lx.compile(X @ W - Y, inputs=inputs)
+
+
 def test_concrete_sizes() -> None:
     fn = lx.compile(lx.sum(lx.tensor("A", n, 3)))
     assert fn(np.ones((2, 3))) == 6

@@ -38,6 +38,7 @@ def compile(
     outputs: Sequence[str] | None = None,
     softmax_gradient: SoftmaxGradient = "auto",
     sizes: Mapping[str, int] | None = None,
+    inputs: Sequence[Input] | None = None,
     target: Target = NUMPY,
 ) -> CompiledFunction:
     """Return a function that computes ``t`` from arrays, with its source text.
@@ -51,6 +52,8 @@ def compile(
         softmax_gradient: ``rowsum`` or ``pairwise``; ``auto`` takes the pairwise form, which is exact for
             saturated rows, where its array of pairs has at most three axes.
         sizes: typical sizes by name; they decide the order of contractions, never a value.
+        inputs: the arguments in order: all variables that occur, and others if you like, whose shapes are
+            checked and may give sizes that nothing else gives; by default those that occur.
         target: what the plan is written down in.
 
     Raises:
@@ -66,7 +69,7 @@ def compile(
     """
     several = not isinstance(t, Tensor)
     roots = _as_roots(t)
-    plan = make_plan(roots, several, batch, name, outputs, softmax_gradient, sizes)
+    plan = make_plan(roots, several, batch, name, outputs, softmax_gradient, sizes, inputs)
     source = target.emit(plan)
     return CompiledFunction(source, plan, target.load(source, plan.name))
 
@@ -79,14 +82,15 @@ def make_plan(
     outputs: Sequence[str] | None = None,
     softmax_gradient: SoftmaxGradient = "auto",
     sizes: Mapping[str, int] | None = None,
+    inputs: Sequence[Input] | None = None,
 ) -> Plan:
     """Return the plan for ``roots``; the arguments are those of :func:`compile`."""
-    inputs = inputs_of(*roots)
-    arguments = argument_names(inputs)
-    batched = _batched(inputs, arguments, batch)
+    variables = _inputs(roots, inputs)
+    arguments = argument_names(variables)
+    batched = _batched(variables, arguments, batch)
     # the structure of sizes is that of one instance
-    extents = representative_sizes(inputs, sizes)
-    program = lower(roots, batched, softmax_gradient)
+    extents = representative_sizes(variables, sizes)
+    program = lower(roots, batched, softmax_gradient, variables)
     planner = Planner(program, extents)
     values = planner.run()
     function = _function_name(name, roots, several, arguments)
@@ -99,6 +103,20 @@ def _as_roots(t: object) -> list[Tensor]:
     if not roots or not all(isinstance(r, Tensor) for r in roots):
         raise InvalidArgument(f"compile({t!r}): expected a tensor or a list of tensors.")
     return roots
+
+
+def _inputs(roots: Sequence[Tensor], given: Sequence[Input] | None) -> tuple[Input, ...]:
+    found = inputs_of(*roots)
+    if given is None:
+        return found
+    if not isinstance(given, list | tuple) or not all(isinstance(t, Input) for t in given):
+        raise InvalidArgument(f"inputs={given!r}: expected a list of variables, as lx.tensor returns them.")
+    left_out = [str(t.name) for t in found if t not in given]
+    if left_out:
+        raise InvalidArgument(f"inputs: {', '.join(left_out)} occurs in the expression; add it to the list.")
+    if len(set(given)) < len(given):
+        raise InvalidArgument("inputs: a variable is given twice; leave one out.")
+    return tuple(given)
 
 
 def _batched(inputs: Sequence[Input], arguments: Sequence[str], batch: object) -> frozenset[str]:

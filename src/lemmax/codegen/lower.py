@@ -82,6 +82,7 @@ def lower(
     roots: Sequence[Tensor],
     batched: frozenset[str] = frozenset(),
     softmax_gradient: SoftmaxGradient = "auto",
+    inputs: Sequence[Input] | None = None,
 ) -> Program:
     """Return the program that computes ``roots``.
 
@@ -89,12 +90,13 @@ def lower(
         roots: the requested tensors.
         batched: names of inputs that get a leading instance axis.
         softmax_gradient: form of softmax gradients, see :mod:`lemmax.codegen.forms`.
+        inputs: the arguments; by default the inputs of ``roots``.
 
     Raises:
         UnsupportedYet: a derivative was not worked out.
         NameClash: two different inputs carry one name.
     """
-    inputs = inputs_of(*roots)
+    variables = inputs_of(*roots) if inputs is None else inputs
     for node in topological_order(*roots):
         if isinstance(node, Derivative):
             raise UnsupportedYet(
@@ -105,7 +107,7 @@ def lower(
     outputs, axis = add_instance_axis(chosen, batched) if batched else (chosen, None)
     definitions = tuple(define(t) for t in topological_order(*outputs) if not isinstance(t, Input))
     # an input that drops out because terms cancel stays an argument
-    arguments = tuple(t if axis is None or t.name not in batched else with_axis(t, axis) for t in inputs)
+    arguments = tuple(t if axis is None or t.name not in batched else with_axis(t, axis) for t in variables)
     return Program(arguments, definitions, tuple(outputs), axis, choices)
 
 

@@ -119,7 +119,8 @@ def _size_symbols(program: Program, roots: Sequence[Value]) -> list[sp.Symbol]:
         if missing:
             raise InvalidArgument(
                 f"compile: the size {missing[0]} occurs in the expression but in the shape of no input, so "
-                "that it cannot be taken from the arrays. Use a number for it, or give it to an input."
+                "that it cannot be taken from the arrays. Use a number for it, or add a variable "
+                "that has it: lx.compile(..., inputs=[...])."
             )
     return found
 

@@ -16,6 +16,13 @@ from lemmax.calculus.flatten import flatten
 from lemmax.calculus.gradient import as_variables, gradient
 from lemmax.calculus.kinks import choose_subgradients
 from lemmax.calculus.partials import Smoothness, check_policy, local_partial
+from lemmax.calculus.structured import (
+    Structured,
+    check_second_order,
+    check_structured,
+    restrict,
+    structure_of,
+)
 from lemmax.calculus.terms import contract_deltas
 from lemmax.errors import InvalidArgument, MissingRule, NonSmooth, ShapeError
 from lemmax.expr.graph import topological_order, transform
@@ -27,13 +34,17 @@ from lemmax.rules.definitions import DEFINITIONS
 from lemmax.rules.pushforwards import PUSHFORWARDS
 
 
-def jacobian(t: Tensor, wrt: Tensor, nonsmooth: Smoothness = "raise") -> Tensor:
+def jacobian(
+    t: Tensor, wrt: Tensor, nonsmooth: Smoothness = "raise", structured: Structured = "raise"
+) -> Tensor:
     r"""Return the Jacobian of a tensor: shape of the tensor followed by that of the variable.
 
     Args:
         t: an expression of any shape.
         wrt: an input, or a named tensor inside ``t`` (held as independent).
         nonsmooth: ``raise`` refuses functions with kinks, ``subgradient`` takes one subgradient.
+        structured: which derivatives are meant if the entries of ``wrt`` are not free; see
+            :func:`lemmax.gradient`.
 
     Returns:
         ``J[i, ..., a, ...]`` is the derivative of ``t[i, ...]`` in ``wrt[a, ...]``.
@@ -43,11 +54,22 @@ def jacobian(t: Tensor, wrt: Tensor, nonsmooth: Smoothness = "raise") -> Tensor:
         MissingRule: a function has no rule of differentiation.
     """
     _check_tensor("jacobian", t, wrt)
+    check_structured("jacobian", wrt, structured)
     (result,) = push([t], {wrt: _identity(wrt)}, wrt.shape, nonsmooth)
-    return result
+    return _restricted(result, wrt, structured, t.ndim)
 
 
-def hessian(f: Tensor, a: Tensor, b: Tensor | None = None, nonsmooth: Smoothness = "raise") -> Tensor:
+def _restricted(t: Tensor, v: Tensor, structured: Structured, axis: int) -> Tensor:
+    return flatten([restrict(t, v, structured, axis)])[0] if structure_of(v) else t
+
+
+def hessian(
+    f: Tensor,
+    a: Tensor,
+    b: Tensor | None = None,
+    nonsmooth: Smoothness = "raise",
+    structured: Structured = "raise",
+) -> Tensor:
     r"""Return a block of the Hessian of a scalar, of shape ``a.shape + b.shape`` (``b`` is ``a`` by default).
 
     ``H[i, ..., j, ...]`` is the second derivative of ``f`` in ``a[i, ...]`` and ``b[j, ...]``.
@@ -57,9 +79,11 @@ def hessian(f: Tensor, a: Tensor, b: Tensor | None = None, nonsmooth: Smoothness
     """
     b = a if b is None else b
     _check_tensor("hessian", f, b)
-    first = gradient(f, a, nonsmooth)
+    for v in (a, b):
+        check_second_order("hessian", v, structured)
+    first = gradient(f, a, nonsmooth, structured)
     assert isinstance(first, Tensor)
-    return jacobian(first, b, nonsmooth)
+    return jacobian(first, b, nonsmooth, structured)
 
 
 def hvp(
@@ -67,10 +91,13 @@ def hvp(
     wrt: Tensor | Sequence[Tensor],
     direction: Tensor | Sequence[Tensor],
     nonsmooth: Smoothness = "raise",
+    structured: Structured = "raise",
 ) -> Tensor | tuple[Tensor, ...]:
     r"""Return the Hessian of a scalar applied to a direction, without forming the Hessian.
 
     ``hvp(f, (A, B), (dA, dB))`` is the pair :math:`(H_{AA} dA + H_{AB} dB, H_{BA} dA + H_{BB} dB)`.
+    A direction in a symmetric, diagonal or triangular variable is projected onto such matrices first; the
+    option ``structured`` says which gradient's change is meant (see :func:`lemmax.gradient`).
 
     Raises:
         ShapeError: a direction does not have the shape of its variable.
@@ -81,8 +108,13 @@ def hvp(
     for v, d in zip(variables, directions, strict=True):
         if v.ndim != d.ndim or not all(same_size(x, y) for x, y in zip(v.shape, d.shape, strict=True)):
             raise ShapeError(f"hvp: the direction {d.label()} does not have the shape of {v.label()}.")
-    grads = gradient(f, variables, nonsmooth)
+        check_second_order("hvp", v, structured)
+    grads = gradient(f, variables, nonsmooth, structured)
     assert isinstance(grads, tuple)
+    directions = tuple(
+        _restricted(d, v, "ignore" if structured == "ignore" else "subspace", 0)
+        for v, d in zip(variables, directions, strict=True)
+    )
     result = tuple(push(list(grads), dict(zip(variables, directions, strict=True)), (), nonsmooth))
     return result[0] if isinstance(wrt, Tensor) else result
 

@@ -17,8 +17,9 @@ from lemmax.calculus.canonical import collect
 from lemmax.calculus.flatten import flatten
 from lemmax.calculus.kinks import choose_subgradients
 from lemmax.calculus.partials import LocalPartial, Smoothness, check_policy, local_partial
+from lemmax.calculus.structured import Structured, check_structured, restrict, structure_of
 from lemmax.calculus.terms import contract_deltas, entry_tensor, indices_of
-from lemmax.errors import InvalidArgument, MissingRule, NonSmooth, UnsupportedYet
+from lemmax.errors import InvalidArgument, MissingRule, NonSmooth
 from lemmax.expr.graph import topological_order
 from lemmax.expr.nodes import Apply, Input, Lambda, Term
 from lemmax.expr.tensor import Tensor, distinct_name
@@ -66,7 +67,10 @@ class Sweep:
 
 
 def gradient(
-    f: Tensor, wrt: Tensor | Sequence[Tensor], nonsmooth: Smoothness = "raise"
+    f: Tensor,
+    wrt: Tensor | Sequence[Tensor],
+    nonsmooth: Smoothness = "raise",
+    structured: Structured = "raise",
 ) -> Tensor | tuple[Tensor, ...]:
     r"""Return the gradient of a scalar: a tensor with the shape of the variable.
 
@@ -74,12 +78,17 @@ def gradient(
         f: a scalar expression.
         wrt: an input, or a named tensor inside ``f`` (held as independent); or several of them.
         nonsmooth: ``raise`` refuses functions with kinks, ``subgradient`` takes one subgradient.
+        structured: which gradient is meant in variables whose entries are not free (symmetric, diagonal,
+            triangular, orthogonal), of the gradient G as if they were: ``subspace`` is its projection onto
+            such matrices, :math:`(G + G^\top)/2` of a symmetric one; ``entries`` the table of derivatives in
+            the free entries, :math:`G + G^\top - I \odot G`; ``ignore`` is G; ``raise`` refuses.
 
     Returns:
         :math:`\partial f / \partial W` with the shape of W; a tuple for several variables.
 
     Raises:
-        InvalidArgument: ``f`` is no scalar, or a variable is no tensor.
+        InvalidArgument: ``f`` is no scalar, a variable is no tensor, or its entries are not free and
+            ``structured`` is ``raise``.
         NonSmooth: a function with a kink is met and ``nonsmooth`` is ``raise``.
         MissingRule: a function has no rule of differentiation.
 
@@ -90,9 +99,14 @@ def gradient(
     'X^\\top (X W - Y)'
     """
     variables = as_variables(wrt)
-    sweep = reverse_sweep(f, variables, nonsmooth)
+    sweep = reverse_sweep(f, variables, nonsmooth, structured)
     found = flatten([sweep.adjoints[v.digest] for v in sweep.variables])
-    gradients = tuple(_shaped(g, v) for g, v in zip(found, variables, strict=True))
+    gradients = tuple(
+        flatten([restrict(g, v, structured)])[0] if structure_of(v) else g
+        for g, v in zip(
+            (_shaped(g, v) for g, v in zip(found, variables, strict=True)), variables, strict=True
+        )
+    )
     return gradients[0] if isinstance(wrt, Tensor) else gradients
 
 
@@ -118,10 +132,15 @@ def _shaped(g: Tensor, variable: Tensor) -> Tensor:
     return Lambda(variable.shape, g.indices, g.terms, g.name) if isinstance(g, Lambda) else g
 
 
-def reverse_sweep(f: Tensor, variables: Sequence[Tensor], nonsmooth: Smoothness = "raise") -> Sweep:
-    """Return the adjoints of ``variables`` and of all tensors between them and ``f``."""
+def reverse_sweep(
+    f: Tensor,
+    variables: Sequence[Tensor],
+    nonsmooth: Smoothness = "raise",
+    structured: Structured = "raise",
+) -> Sweep:
+    """Return adjoints of ``variables``, as if all entries were free, and of all between them and ``f``."""
     check_policy(nonsmooth)
-    _check_call(f, variables)
+    _check_call(f, variables, structured)
     # a variable may be a tensor inside f, which flattening rebuilds: both are flattened together
     loss, *flat = flatten([f, *variables], keep=variables)
     sweep = Sweep(loss, tuple(flat))
@@ -154,7 +173,7 @@ def reverse_sweep(f: Tensor, variables: Sequence[Tensor], nonsmooth: Smoothness 
     return sweep
 
 
-def _check_call(f: Tensor, variables: Sequence[Tensor]) -> None:
+def _check_call(f: Tensor, variables: Sequence[Tensor], structured: Structured) -> None:
     if not isinstance(f, Tensor):
         raise InvalidArgument(f"gradient of {f!r}: expected a tensor expression.")
     if f.ndim:
@@ -169,12 +188,7 @@ def _check_call(f: Tensor, variables: Sequence[Tensor]) -> None:
             raise InvalidArgument(
                 f"gradient in {v!r}: expected an input or a named tensor of the expression."
             )
-        if isinstance(v, Input) and set(v.assumptions) - {"positive"}:
-            raise UnsupportedYet(
-                f"gradient in {v.label()}, declared {', '.join(v.assumptions)}: its entries are not free, and"
-                " which gradient is meant is not settled. Declare the variable without the assumption for"
-                " the gradient in free entries."
-            )
+        check_structured("gradient", v, structured)
 
 
 def contributions(node: Tensor, operand: Tensor, bar: Tensor, nonsmooth: Smoothness) -> list[Contribution]:

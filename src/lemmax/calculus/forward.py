@@ -23,7 +23,7 @@ from lemmax.calculus.structured import (
     restrict,
     structure_of,
 )
-from lemmax.calculus.terms import contract_deltas
+from lemmax.calculus.terms import contract_deltas, open_lambda
 from lemmax.errors import InvalidArgument, MissingRule, NonSmooth, ShapeError
 from lemmax.expr.graph import topological_order, transform
 from lemmax.expr.indices import free_indices, fresh
@@ -55,30 +55,24 @@ def jacobian(
     """
     _check_tensor("jacobian", t, wrt)
     check_structured("jacobian", wrt, structured)
-    (result,) = push([t], {wrt: _identity(wrt)}, wrt.shape, nonsmooth)
-    return _restricted(result, wrt, structured, t.ndim)
+    (result,) = push([t], {wrt: identity_tangent(wrt)}, wrt.shape, nonsmooth)
+    return restricted(result, wrt, structured, t.ndim)
 
 
-def _restricted(t: Tensor, v: Tensor, structured: Structured, axis: int) -> Tensor:
+def restricted(t: Tensor, v: Tensor, structured: Structured, axis: int) -> Tensor:
+    """Map derivatives in the entries of a variable, on the axes from ``axis`` on, to those that are meant."""
     return flatten([restrict(t, v, structured, axis)])[0] if structure_of(v) else t
 
 
-def hessian(
+def hessian_block(
     f: Tensor,
     a: Tensor,
-    b: Tensor | None = None,
+    b: Tensor,
     nonsmooth: Smoothness = "raise",
-    structured: Structured = "raise",
+    structured: Structured = "ignore",
 ) -> Tensor:
-    r"""Return a block of the Hessian of a scalar, of shape ``a.shape + b.shape`` (``b`` is ``a`` by default).
-
-    ``H[i, ..., j, ...]`` is the second derivative of ``f`` in ``a[i, ...]`` and ``b[j, ...]``.
-
-    Raises:
-        InvalidArgument, NonSmooth, MissingRule: as :func:`lemmax.gradient` does.
-    """
-    b = a if b is None else b
-    _check_tensor("hessian", f, b)
+    """Return a block of the Hessian of a scalar; see :func:`lemmax.hessian`."""
+    check_scalar("hessian", f, a, b)
     for v in (a, b):
         check_second_order("hessian", v, structured)
     first = gradient(f, a, nonsmooth, structured)
@@ -112,7 +106,7 @@ def hvp(
     grads = gradient(f, variables, nonsmooth, structured)
     assert isinstance(grads, tuple)
     directions = tuple(
-        _restricted(d, v, "ignore" if structured == "ignore" else "subspace", 0)
+        restricted(d, v, "ignore" if structured == "ignore" else "subspace", 0)
         for v, d in zip(variables, directions, strict=True)
     )
     result = tuple(push(list(grads), dict(zip(variables, directions, strict=True)), (), nonsmooth))
@@ -125,7 +119,24 @@ def _check_tensor(what: str, t: Tensor, wrt: Tensor) -> None:
             raise InvalidArgument(f"{what}: expected tensors, got {x!r}.")
 
 
-def _identity(v: Tensor) -> Tensor:
+def check_scalar(what: str, f: Tensor, a: Tensor, b: Tensor) -> None:
+    """Check that a Hessian of ``f`` can be taken.
+
+    Raises:
+        InvalidArgument: one of the three is no tensor, or ``f`` is no scalar.
+    """
+    for x in (f, a, b):
+        if not isinstance(x, Tensor):
+            raise InvalidArgument(f"{what}: expected tensors, got {x!r}.")
+    if f.ndim:
+        raise InvalidArgument(
+            f"{what} of {f.label()}: expected a scalar. Reduce it (lx.sum, lx.sqnorm) or take one entry"
+            " (f[0, 1]); all first derivatives of a tensor are lx.jacobian(f, a), all second ones"
+            " lx.jacobian(lx.jacobian(f, a), b)."
+        )
+
+
+def identity_tangent(v: Tensor) -> Tensor:
     """The tangent of a variable in all its own directions: a product of deltas."""
     indices = free_indices(2 * v.ndim)
     deltas = [sp.KroneckerDelta(i, j) for i, j in zip(indices[: v.ndim], indices[v.ndim :], strict=True)]
@@ -147,10 +158,7 @@ def push(
         nonsmooth: the policy for kinks.
     """
     check_policy(nonsmooth)
-    # a variable may be a tensor inside the roots, which both passes rebuild: all go together
-    written = transform([*roots, *seeds], _write_out)
-    flat = flatten(written, keep=written[len(roots) :])
-    flat, variables = flat[: len(roots)], flat[len(roots) :]
+    flat, variables = written_out(roots, list(seeds))
     tangents: dict[str, Tensor] = {v.digest: s for v, s in zip(variables, seeds.values(), strict=True)}
     for node in topological_order(*flat):
         if node.digest in tangents or isinstance(node, Input):
@@ -160,8 +168,19 @@ def push(
             tangent = _tangent(node, moving, extra, nonsmooth)
             if not (isinstance(tangent, Lambda) and not tangent.terms):
                 tangents[node.digest] = tangent
-    still = [tangents.get(root.digest, _zero(root.shape + extra)) for root in flat]
+    still = [tangents.get(root.digest, zero(root.shape + extra)) for root in flat]
     return flatten(still)
+
+
+def written_out(roots: Sequence[Tensor], variables: Sequence[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+    """Return roots and variables over the tensors that a sweep visits.
+
+    Definitions are written out and unnamed products inlined.  A variable may be a tensor inside the roots,
+    which both passes rebuild: all go together.
+    """
+    written = transform([*roots, *variables], _write_out)
+    flat = flatten(written, keep=written[len(roots) :])
+    return flat[: len(roots)], flat[len(roots) :]
 
 
 def _write_out(node: Tensor) -> Tensor:
@@ -170,7 +189,8 @@ def _write_out(node: Tensor) -> Tensor:
     return node
 
 
-def _zero(shape: tuple[Size, ...]) -> Tensor:
+def zero(shape: tuple[Size, ...]) -> Tensor:
+    """Return the zero tensor of a shape."""
     return Lambda(shape, free_indices(len(shape)), ())
 
 
@@ -179,6 +199,18 @@ def _tangent(
 ) -> Tensor:
     if isinstance(node, Lambda):
         return _tangent_of_lambda(node, moving, extra, nonsmooth)
+    return tangent_of_function(node, moving, extra, nonsmooth)
+
+
+def tangent_of_function(
+    node: Tensor, moving: Sequence[Tensor | None], extra: tuple[Size, ...], nonsmooth: Smoothness
+) -> Tensor:
+    """Return the tangent of an application of a function, by its rule.
+
+    Raises:
+        MissingRule: there is no rule.
+        NonSmooth: the function has kinks and ``nonsmooth`` is ``raise``.
+    """
     if not isinstance(node, Apply) or node.function not in PUSHFORWARDS:
         what = node.function if isinstance(node, Apply) else type(node).__name__
         raise MissingRule(
@@ -208,9 +240,18 @@ def _tangent_of_lambda(
             continue
         partial = local_partial(node, operand, nonsmooth)
         swap = dict(zip(partial.rows, rows, strict=True))
-        weight = dot.entry(*partial.columns, *directions)
+        weight = entry_of_tangent(dot, (*partial.columns, *directions))
         columns = tuple(zip(partial.columns, operand.shape, strict=True))
         for term in partial.terms:
             bound = columns + term.bound
             terms.append(contract_deltas(Term(bound, term.expr.xreplace(swap) * weight), free))
     return Lambda(shape, outer, collect(terms))
+
+
+def entry_of_tangent(dot: Tensor, at: tuple[sp.Symbol, ...]) -> sp.Expr:
+    """Return an entry of a tangent; of the variable's own the deltas, which are contracted at once."""
+    if isinstance(dot, Lambda) and dot.name is None and not dot.operands and len(dot.terms) == 1:
+        (term,) = open_lambda(dot, at)
+        if not term.bound:
+            return term.expr
+    return dot.entry(*at)

@@ -13,7 +13,7 @@ from lemmax.calculus.flatten import flatten
 from lemmax.expr.graph import inputs_of, topological_order
 from lemmax.expr.nodes import Apply, Derivative, Lambda
 from lemmax.expr.tensor import Tensor
-from lemmax.typeset.latex import Formula, read
+from lemmax.typeset.latex import Formula, MatrixOf, read
 from lemmax.typeset.letters import Letters
 from lemmax.typeset.numeric import Instance, evaluate_node
 
@@ -85,6 +85,9 @@ def formula_value(
         where = [slice(None)] * len(shape)
         for p, v in zip(fixed, values, strict=True):
             where[p] = v  # type: ignore[call-overload]
+        if formula.layout is not None:  # rows and columns taken apart, in the order of their axes
+            axes = formula.layout.axes
+            value = value.reshape([shape[p] for p in axes]).transpose(np.argsort(axes))
         result[tuple(where)] = value.reshape(result[tuple(where)].shape)
     return result
 
@@ -99,12 +102,17 @@ def named_values(t: Tensor, arrays: Arrays, sizes: dict[sp.Symbol, int]) -> Arra
 
 
 def check_printed(
-    t: Tensor, seed: int = 0, rtol: float = 1e-9, by_entries: bool = False, low: int = 2
+    t: Tensor,
+    seed: int = 0,
+    rtol: float = 1e-9,
+    by_entries: bool = False,
+    low: int = 2,
+    matrix: MatrixOf | None = None,
 ) -> Formula:
     """Assert that a tensor's printed tree is worth what the interpreter says."""
     sizes = size_values(t, low)
     arrays = random_inputs(t, sizes, seed)
-    formula = read(t, Letters(t), by_entries)
+    formula = read(t, Letters(t), by_entries, matrix=matrix)
     want = interpreted(t, arrays, sizes)
     got = formula_value(formula, t, sizes, named_values(t, arrays, sizes))
     assert got.shape == want.shape

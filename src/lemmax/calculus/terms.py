@@ -74,7 +74,7 @@ def contract_deltas(term: Term, free: Mapping[sp.Symbol, Size]) -> Term:
         for factor in sp.Mul.make_args(expr):
             if not isinstance(factor, sp.KroneckerDelta):
                 continue
-            swap = _solve_delta(factor, bound, free)
+            swap = solve_delta(factor, bound, free)
             if swap is not None:
                 gone, by = swap
                 rest = sp.Mul(*[f for f in sp.Mul.make_args(expr) if f is not factor])
@@ -85,9 +85,10 @@ def contract_deltas(term: Term, free: Mapping[sp.Symbol, Size]) -> Term:
             return Term(tuple(bound.items()), expr)
 
 
-def _solve_delta(
+def solve_delta(
     delta: sp.KroneckerDelta, bound: Mapping[sp.Symbol, Size], free: Mapping[sp.Symbol, Size]
 ) -> tuple[sp.Symbol, sp.Expr] | None:
+    """Return the summed index that a delta fixes, and its value; ``None`` if there is none."""
     p, q = delta.args
     for gone, by in ((p, q), (q, p)):
         if gone not in bound:

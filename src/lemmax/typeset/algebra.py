@@ -65,6 +65,10 @@ def transpose(x: Node) -> Node:
         return make(x.op, args, x.data, (x.shape[1], x.shape[0]))
     if x.op == "zeros":
         return zeros(x.shape[1], x.shape[0])
+    if x.op == "kron":
+        return make("kron", tuple(transpose(a) for a in x.args), (), (x.shape[1], x.shape[0]))
+    if x.op == "commutation":
+        return make("commutation", (), x.data[::-1], x.shape)
     if x.op in ("power", "entrywise", "linear"):
         flipped = _flipped(x)
         if flipped.transposes <= x.transposes:
@@ -340,7 +344,16 @@ def linear(parts: Sequence[tuple[sp.Expr, Node]], shape: tuple[Size, Size]) -> N
     if len(parts) == 1 and parts[0][0] == 1:
         return parts[0][1]
     whole = make("linear", tuple(x for _, x in parts), tuple(c for c, _ in parts), shape)
-    return whole if len(parts) == 1 else _with_fewest_transposes(whole)
+    if len(parts) == 1 or any(_over_pairs(x) for _, x in parts):
+        return whole
+    return _with_fewest_transposes(whole)
+
+
+def _over_pairs(x: Node) -> bool:
+    """Are rows and columns pairs of indices?  A transposition of the whole would hide which."""
+    if x.op in ("sum", "scale", "linear", "product"):
+        return any(_over_pairs(a) for a in x.args)
+    return x.op in ("kron", "commutation")
 
 
 def parts_of(x: Node) -> list[tuple[sp.Expr, Node]]:

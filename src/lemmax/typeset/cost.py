@@ -21,6 +21,7 @@ _EXTRA: dict[str, float] = {
     "pick": 3.0,
     "unit": 3.0,
     "delta": 2.0,
+    "commutation": 2.0,
     "cases": 2.0,
     "atom": 0.0,
 }

@@ -28,7 +28,8 @@ from lemmax.typeset.algebra import (
     trace,
     transpose,
 )
-from lemmax.typeset.node import ONE, Node, is_scalar, make, text_of
+from lemmax.typeset.kronecker import kron
+from lemmax.typeset.node import ONE, Node, is_row, is_scalar, make, text_of
 
 Item = tuple[sp.Expr, Node]
 """A coefficient and what it multiplies."""
@@ -60,7 +61,14 @@ class Handle(NamedTuple):
         return _RANK[self.kind], part.key if isinstance(part, Node) else text_of(part)
 
 
-_RANK = {"sum": 0, "scalar": 1, "around": 2, "left": 3, "right": 4, "inner": 5, "entrywise": 6}
+_RANK = {
+    name: rank
+    for rank, name in enumerate(
+        ("sum", "scalar", "around", "left", "right", "kron left", "kron right", "inner", "entrywise")
+    )
+}
+_THROUGH = ("left", "right", "kron left", "kron right")
+"""Kinds that a summand shows behind its scalars as well."""
 _AROUND: dict[str, Callable[[Node], Node]] = {
     "diag": diag,
     "diagonal": diagonal,
@@ -72,7 +80,8 @@ _AROUND: dict[str, Callable[[Node], Node]] = {
 def handles(x: Node, style: Style) -> list[Handle]:
     """Return the handles of a node."""
     factors = chain(x)
-    found = [Handle("left", factors[0]), Handle("right", factors[-1])] if not _is_plain_ones(x) else []
+    plain = x.op == "eye" or _is_plain_ones(x)
+    found = [] if plain else [Handle("left", factors[0]), Handle("right", factors[-1])]
     if x.op == "hadamard":
         found += [Handle("entrywise", _base(a)) for a in x.args]
     elif (style.bare or x.op == "power") and not is_scalar(x) and not _is_plain_ones(x):
@@ -83,8 +92,13 @@ def handles(x: Node, style: Style) -> list[Handle]:
         found += [Handle("inner", a) for a in x.args]
     if x.op == "scale":
         found += [Handle("scalar", a) for a in x.args[:-1]]
+        body = x.args[-1]
+        if body.op in ("product", "kron") and not is_scalar(x):
+            found += [h for h in handles(body, Style()) if h.kind in _THROUGH and h.part != body]
     if x.op == "sum":
         found.append(Handle("sum", x.data))
+    if x.op == "kron":
+        found += [Handle("kron left", x.args[0]), Handle("kron right", x.args[-1])]
     return found
 
 
@@ -106,6 +120,8 @@ def _is_plain_ones(x: Node) -> bool:
 def strip(x: Node, handle: Handle) -> Node:
     """Return what is left of a node without the part of one of its handles."""
     factors = chain(x)
+    if x.op == "scale" and handle.kind in _THROUGH:
+        return scale(x.args[:-1], strip(x.args[-1], handle))
     if handle.kind == "left":
         return product(*factors[1:]) if factors[1:] else eye(x.shape[1])
     if handle.kind == "right":
@@ -114,6 +130,8 @@ def strip(x: Node, handle: Handle) -> Node:
         scalars = list(x.args[:-1])
         scalars.remove(handle.part)  # type: ignore[arg-type]
         return scale(scalars, x.args[-1])
+    if handle.kind in ("kron left", "kron right"):
+        return kron(*(x.args[1:] if handle.kind == "kron left" else x.args[:-1]))
     if handle.kind == "inner":
         return x.args[1] if x.args[0] == handle.part else x.args[0]
     if handle.kind == "entrywise":
@@ -135,6 +153,10 @@ def join(handle: Handle, body: Node) -> Node:
         return product(part, body)  # type: ignore[arg-type]
     if handle.kind == "right":
         return product(body, part)  # type: ignore[arg-type]
+    if handle.kind == "kron left":
+        return kron(part, body)  # type: ignore[arg-type]
+    if handle.kind == "kron right":
+        return kron(body, part)  # type: ignore[arg-type]
     if handle.kind == "entrywise":
         return hadamard(part, body)  # type: ignore[arg-type]
     if handle.kind == "scalar":
@@ -165,9 +187,18 @@ def combine(items: list[Item], shape: tuple[Size, Size], style: Style) -> tuple[
     if len(left) == 1:
         return left[0]
     # the sign of a bracket must not depend on the order in which its summands came
-    ordered = left if style.positive else sorted(left, key=lambda item: (item[1].weight, item[1].key))
+    ordered = left if style.positive else sorted(left, key=_sign_order)
     c0 = common_coefficient([c for c, _ in ordered], style.positive)
-    return c0, pull_out([(c / c0, x) for c, x in left], shape, style)
+    found = pull_out([(c / c0, x) for c, x in left], shape, style)
+    if found.op == "linear" and len(found.args) == 1:
+        return c0 * found.data[0], found.args[0]
+    return c0, found
+
+
+def _sign_order(item: Item) -> tuple[int, str]:
+    x = item[1]
+    column = transpose(x) if is_row(x) else x  # so that a row gets the sign of its column
+    return column.weight, column.key
 
 
 def common_coefficient(coefficients: list[sp.Expr], positive: bool) -> sp.Expr:

@@ -36,7 +36,7 @@ from lemmax.typeset.algebra import (
     trace,
     transpose,
 )
-from lemmax.typeset.node import Node
+from lemmax.typeset.node import ONE, Node
 
 
 class Stuck(Exception):
@@ -75,6 +75,7 @@ class IndexGraph:
         edges: matrices.
         vectors: the column on each index, if any.
         scalars: factors that are finished.
+        coefficient: numbers and sizes in front.
     """
 
     sizes: Mapping[sp.Symbol, Size]
@@ -83,6 +84,7 @@ class IndexGraph:
     edges: list[Edge] = field(default_factory=list)
     vectors: dict[sp.Symbol, Node] = field(default_factory=dict)
     scalars: list[Node] = field(default_factory=list)
+    coefficient: sp.Expr = ONE
 
     def add(self, indices: tuple[sp.Symbol, ...], x: Node, given: bool = True) -> None:
         """Add a factor at no, one or two indices."""

@@ -3,7 +3,7 @@ r"""Tensors as LaTeX: right-hand sides, definitions, relations, the table of not
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import sympy as sp
@@ -17,6 +17,8 @@ from lemmax.expr.sizes import is_one
 from lemmax.expr.tensor import Tensor
 from lemmax.rules.definitions import DEFINITIONS
 from lemmax.typeset.algebra import linear, parts_of
+from lemmax.typeset.graph import Stuck
+from lemmax.typeset.layout import Layout, check_rows, layout_of
 from lemmax.typeset.letters import Letters
 from lemmax.typeset.names import latex_expression, render_name
 from lemmax.typeset.node import Node
@@ -25,19 +27,38 @@ from lemmax.typeset.render import Scope, latex_node
 from lemmax.typeset.render_rules import tex_slice
 
 Notation = Literal["matrix", "index"]
+Order = Literal["row", "column"]
+"""Which index of a pair comes first: that of the rows of a matrix, or that of its columns."""
 
 
-def latex(t: Tensor, notation: Notation = "matrix", where: bool = False, inline: bool = False) -> str:
+def latex(
+    t: Tensor,
+    notation: Notation = "matrix",
+    where: bool = False,
+    inline: bool = False,
+    vec: Order = "row",
+    rows: int | None = None,
+) -> str:
     r"""Return the right-hand side of a tensor as LaTeX.
+
+    In matrix notation a Hessian block of shape ``A.shape + B.shape`` is one matrix: its rows are
+    numbered by the entries of A and its columns by those of B, both in the order ``vec``, and
+    leading axes (heads, samples) are subscripts.  In row-major order it is
+    ``merge(H, (0, 1), (2, 3))`` for matrices A and B.
 
     Args:
         t: the expression; of a named tensor its definition is shown, of an input its name.
         notation: ``matrix``, or ``index`` for sums over indices and entries.
         where: append the definitions of the named tensors that occur.
         inline: put the definitions of named tensors in their place; only inputs keep names.
+        vec: order of the entries of a matrix in rows and columns, in :math:`\mathrm{vec}` and in
+            commutation matrices: ``row`` (last axis fastest) or ``column``, as in
+            :func:`lemmax.parse_latex`.
+        rows: how many axes belong to the rows, such as 2 for the derivative of a matrix in a vector;
+            found out for two pairs of axes.
 
     Raises:
-        InvalidArgument: ``t`` is no tensor, or the notation is unknown.
+        InvalidArgument: ``t`` is no tensor, or the notation, the order or the rows are unknown.
         MissingRule: a function in ``t`` has no row in the tables of typesetting.
 
     >>> import lemmax as lx
@@ -45,28 +66,34 @@ def latex(t: Tensor, notation: Notation = "matrix", where: bool = False, inline:
     >>> X, w = lx.tensor("X", n, D), lx.tensor("w", D)
     >>> latex(lx.sqnorm(X @ w) / 2), latex(X @ w, notation="index")
     ('\\frac{1}{2} \\|X w\\|^2', '\\sum_{d=1}^{D} X_{id} w_d')
+    >>> W = lx.tensor("W", D, n)
+    >>> latex(lx.jacobian(X @ W, W)), latex(lx.jacobian(X @ W, W), vec="column")
+    ('X \\otimes I_n', 'I_n \\otimes X')
     """
-    check(t, notation)
+    check(t, notation, vec)
+    check_rows(t, rows)
     if inline:
         t = inlined(t)
     letters = Letters(t)
-    text = right_hand_side(t, letters, by_entries=notation == "index")
+    text = read(t, letters, notation == "index", frozenset(), MatrixOf(rows, vec)).text
     if not where:
         return text
-    lines = [f"{left} = {right}" for left, right in reversed(definitions(t, notation))]
+    lines = [f"{left} = {right}" for left, right in reversed(definitions(t, notation, vec=vec))]
     return rf"{text}, \quad\text{{where }} " + r",\; ".join(lines) if lines else text
 
 
-def check(t: object, notation: str) -> None:
+def check(t: object, notation: str, vec: str = "row") -> None:
     """Check arguments.
 
     Raises:
-        InvalidArgument: no tensor, or an unknown notation.
+        InvalidArgument: no tensor, or an unknown notation or order.
     """
     if not isinstance(t, Tensor):
         raise InvalidArgument(f"latex: {t!r} of type {type(t).__name__}: expected a tensor.")
     if notation not in ("matrix", "index"):
         raise InvalidArgument(f"latex: notation={notation!r}: expected 'matrix' or 'index'.")
+    if vec not in ("row", "column"):
+        raise InvalidArgument(f"latex: vec={vec!r}: expected 'row' or 'column'.")
 
 
 def inlined(t: Tensor) -> Tensor:
@@ -80,6 +107,19 @@ def inlined(t: Tensor) -> Tensor:
 
 
 @dataclass(frozen=True)
+class MatrixOf:
+    """How a derivative of matrices in matrices is read as one matrix.
+
+    Attributes:
+        rows: how many axes belong to the rows, if that is told.
+        vec: order of pairs of axes.
+    """
+
+    rows: int | None = None
+    vec: Order = "row"
+
+
+@dataclass(frozen=True)
 class Formula:
     """A tensor read for printing.
 
@@ -87,11 +127,13 @@ class Formula:
         tree: the right-hand side.
         slots: per axis the index that is a subscript, or ``None`` for rows and columns.
         scope: names and letters.
+        layout: the axes of rows and columns where these are pairs of axes, outermost first.
     """
 
     tree: Node
     slots: tuple[sp.Symbol | None, ...]
     scope: Scope
+    layout: Layout | None = None
 
     @property
     def text(self) -> str:
@@ -105,13 +147,29 @@ class Formula:
 
 
 def read(
-    t: Tensor, letters: Letters, by_entries: bool = False, avoid: frozenset[str] = frozenset()
+    t: Tensor,
+    letters: Letters,
+    by_entries: bool = False,
+    avoid: frozenset[str] = frozenset(),
+    matrix: MatrixOf | None = None,
 ) -> Formula:
-    """Return a tensor read for printing, with letters for its free indices."""
+    """Return a tensor read for printing, with letters for its free indices.
+
+    Args:
+        t: the tensor.
+        letters: letters of indices.
+        by_entries: index notation.
+        avoid: letters that no index gets.
+        matrix: read pairs of axes as rows and columns; ``None`` leaves all but two axes as subscripts.
+    """
     (flat,) = flatten(transform([t], _written_out))
     if flat.name is None and t.name is not None:
         flat = flat.named(t.name)
     reader = Reader(flat, by_entries)
+    if matrix is not None and not by_entries:
+        found = _paired(flat, reader, letters, avoid, matrix)
+        if found is not None:
+            return found
     subscripts = frozenset(range(flat.ndim)) if by_entries else _subscripts(reader, flat)
     fixed = [reader.symbols.fresh(s) if p in subscripts else None for p, s in enumerate(flat.shape)]
     whole = isinstance(flat, Input) and not by_entries
@@ -133,11 +191,39 @@ def read(
     if tree.op == "linear" and tree.data == (-1,) and tree.args[0].op == "linear":
         (bracket,) = tree.args  # -A - B rather than -(A + B), where nothing stands around it
         tree = linear([(-c, x) for c, x in parts_of(bracket)], bracket.shape)
+    at = _letters_for(fixed, flat, letters, avoid)
+    column_major = matrix is not None and matrix.vec == "column"
+    return Formula(tree, tuple(fixed), Scope(letters, at, by_entries, column_major))
+
+
+def _letters_for(
+    fixed: Sequence[sp.Symbol | None], t: Tensor, letters: Letters, avoid: frozenset[str]
+) -> dict[sp.Symbol, str]:
     at = {sp.Symbol(f"${c}"): c for c in sorted(avoid)}
-    for i, s in zip(fixed, flat.shape, strict=True):
+    for i, s in zip(fixed, t.shape, strict=True):
         if i is not None and not is_one(s):
             at[i] = letters.pick(s, set(at.values()))
-    return Formula(tree, tuple(fixed), Scope(letters, at, by_entries))
+    return at
+
+
+def _paired(
+    t: Tensor, reader: Reader, letters: Letters, avoid: frozenset[str], matrix: MatrixOf
+) -> Formula | None:
+    """Return a tensor read as a matrix over pairs of axes, if its axes are such pairs."""
+    layout = layout_of(t, reader, matrix.rows)
+    if layout is None:
+        return None
+    column_major = matrix.vec == "column"
+    if column_major:
+        layout = Layout(layout.rows[::-1], layout.columns[::-1])
+    at = [reader.symbols.fresh(s) for s in t.shape]
+    try:
+        tree = reader.paired(t, layout, at)
+    except Stuck:
+        return None
+    slots = tuple(None if p in layout.axes else i for p, i in enumerate(at))
+    scope = Scope(letters, _letters_for(slots, t, letters, avoid), False, column_major)
+    return Formula(tree, slots, scope, layout)
 
 
 def _written_out(node: Tensor) -> Tensor:
@@ -168,7 +254,10 @@ def left_hand_side(t: Tensor, formula: Formula) -> str:
 
 
 def definitions(
-    t: Tensor | Sequence[Tensor], notation: Notation = "matrix", letters: Letters | None = None
+    t: Tensor | Sequence[Tensor],
+    notation: Notation = "matrix",
+    letters: Letters | None = None,
+    vec: Order = "row",
 ) -> list[tuple[str, str]]:
     r"""Return the definitions of the named tensors below ``t`` as (left, right), operands first.
 
@@ -186,6 +275,7 @@ def definitions(
         if node.name is None or isinstance(node, Input) or node in roots:
             continue
         formula = read(node, letters, by_entries=notation == "index")
+        formula = replace(formula, scope=replace(formula.scope, column_major=vec == "column"))
         found.append((left_hand_side(node, formula), formula.text))
     return found
 

@@ -15,7 +15,8 @@ number       ()                              (value,): a number, a size, or an i
 transpose    (matrix,)                       ()
 product      (matrix, ...)                   ()
 hadamard     (matrix, ...)                   ()
-kron         (matrix, matrix)                ()
+kron         (matrix, ...)                   ()
+commutation  ()                              (p, q): from the vec of a p x q matrix to that of its transpose
 diag         (vector,)                       (): the diagonal matrix of a vector
 diagonal     (matrix,)                       (): the diagonal of a matrix
 trace, norm  (matrix,)                       (): norm is Frobenius or Euclidean, not squared

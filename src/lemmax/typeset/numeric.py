@@ -6,6 +6,7 @@ that a tree can be checked against both.  Every value is a matrix: vectors (n, 1
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -336,6 +337,13 @@ def _pad(x: Node, instance: Instance) -> Array:
     return result
 
 
+def _commutation(x: Node, instance: Instance) -> Array:
+    """Put the entries of the rows of a p x q matrix in the order of its columns."""
+    p, q = (instance.integer(n) for n in x.data)
+    order = np.arange(p * q).reshape(p, q).T.ravel()
+    return np.eye(p * q)[order]
+
+
 def _number(x: Node, instance: Instance) -> Array:
     return np.array([[instance.value(x.data[0])]])
 
@@ -363,7 +371,8 @@ _RULES: dict[str, Callable[[Node, Instance], Array]] = {
     "sum": _sum,
     "reduce": _reduce,
     "call": _call,
-    "kron": lambda x, at: np.asarray(np.kron(*_operands(x, at)), dtype=float),
+    "kron": lambda x, at: np.asarray(functools.reduce(np.kron, _operands(x, at)), dtype=float),
+    "commutation": _commutation,
     "stack": lambda x, at: np.concatenate(_operands(x, at), axis=1 if x.data[0] == "beside" else 0),
     "blocks": _blocks,
     "pick": _pick,

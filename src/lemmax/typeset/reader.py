@@ -7,6 +7,8 @@ applications of functions by the table in ``applied``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import sympy as sp
 
 from lemmax.calculus.terms import entry_tensor
@@ -19,7 +21,9 @@ from lemmax.typeset.algebra import atom, transpose, zeros
 from lemmax.typeset.choice import Task, assemble, choose, in_indices, item_of
 from lemmax.typeset.factoring import Style
 from lemmax.typeset.factors import Families
+from lemmax.typeset.layout import Layout
 from lemmax.typeset.node import ONE, Node, rename
+from lemmax.typeset.pair_choice import PairTask, read_sum
 from lemmax.typeset.terms import (
     Product,
     Symbols,
@@ -119,6 +123,27 @@ class Reader:
         shared = self._terminal_families([p for f in forms for p in f[0]], task)
         families = [[self._families_in(form, task, shared) for form in f] for f in forms]
         return choose(self, forms, task, families)
+
+    def paired(self, t: Tensor, layout: Layout, at: Sequence[sp.Symbol]) -> Node:
+        """Return a tensor as a matrix whose rows and columns are pairs of its axes.
+
+        Args:
+            t: the tensor.
+            layout: the axes of rows and columns, outermost first.
+            at: an index for every axis; those of no row and no column are subscripts.
+
+        Raises:
+            Stuck: there is no such matrix form.
+        """
+        places = tuple(sp.S.Zero if is_one(s) else i for i, s in zip(at, t.shape, strict=True))
+        rows, columns = (tuple(at[p] for p in axes) for axes in (layout.rows, layout.columns))
+        fixed = frozenset(i for p, i in enumerate(at) if p not in layout.axes)
+        task = PairTask(rows, columns, fixed)
+        plain = Task(None, None, fixed)
+        whole = isinstance(t, Lambda) and not self.is_atom(t)
+        terms = open_terms(t, places, self.symbols) if whole else [Term((), t.entry(*places))]
+        products = [p for term in terms for p in products_of(term, self.symbols, self.is_atom)]
+        return read_sum(self, products, task, lambda p: frozenset(self._subscripts([p], plain)))
 
     def _forms(self, p: Product, task: Task) -> list[list[Product]]:
         """Return a product whole, with its widest sums multiplied out, and with all sums multiplied out."""

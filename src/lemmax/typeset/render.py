@@ -32,11 +32,13 @@ class Scope:
         letters: names of tensors and the supply of letters.
         at: letter of each index.
         ranges: print sums with their ranges, as index notation does.
+        column_major: print vec and commutation matrices in column-major order.
     """
 
     letters: Letters
     at: Mapping[sp.Symbol, str]
     ranges: bool = False
+    column_major: bool = False
 
     def inside(self, x: Node) -> Scope:
         """Return the scope inside a node that binds indices."""

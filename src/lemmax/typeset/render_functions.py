@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import sympy as sp
 
+from lemmax.typeset.algebra import transpose
 from lemmax.typeset.names import latex_expression
 from lemmax.typeset.node import Node, is_column, is_scalar
 from lemmax.typeset.render import (
@@ -98,6 +99,8 @@ def tex_call(x: Node, scope: Scope) -> Rendered:
         return f"{latex_node(a, scope, ATOM)}{_SUPERSCRIPTS[function]}", POWER
     if function == "matrix_power":
         return f"{latex_node(a, scope, ATOM)}^{{{latex_expression(scope.shifted(params[0]))}}}", POWER
+    if function == "vec" and scope.column_major:
+        a = transpose(a)  # the tree holds the row-major order
     inside = latex_node(a, scope)
     if function == "singular_dyad":
         at = r"\min" if params[0] == "last" else latex_expression(sp.sympify(params[0]))

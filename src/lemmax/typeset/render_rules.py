@@ -27,6 +27,7 @@ from lemmax.typeset.render import (
 )
 from lemmax.typeset.render_blocks import BLOCK_RULES
 from lemmax.typeset.render_functions import FUNCTION_RULES
+from lemmax.typeset.render_kronecker import KRONECKER_RULES
 
 Rendered = tuple[str, int]
 _MOST_TRANSPOSES = 3  # so many transposed factors at the start are grouped
@@ -321,11 +322,6 @@ def tex_sum(x: Node, scope: Scope) -> Rendered:
     return f"{signs} {parenthesised(body) if precedence < BIG else body}", BIG
 
 
-def tex_kron(x: Node, scope: Scope) -> Rendered:
-    """Return a Kronecker product."""
-    return r" \otimes ".join(latex_node(a, scope, POWER) for a in x.args), HADAMARD
-
-
 def tex_diag(x: Node, scope: Scope) -> Rendered:
     """Return a diagonal matrix; of reciprocals its inverse."""
     (v,) = x.args
@@ -356,7 +352,7 @@ RULES: dict[str, Callable[[Node, Scope], Rendered]] = {
     "norm": tex_norm,
     "inner": tex_inner,
     "sum": tex_sum,
-    "kron": tex_kron,
+    **KRONECKER_RULES,
     **FUNCTION_RULES,
     **BLOCK_RULES,
 }

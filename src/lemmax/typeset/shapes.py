@@ -13,6 +13,7 @@ from lemmax.typeset.applied import Slots
 from lemmax.typeset.binding import blocks
 from lemmax.typeset.choice import Task
 from lemmax.typeset.graph import Stuck
+from lemmax.typeset.kronecker import kron, vec
 from lemmax.typeset.node import ONE, Node, make
 from lemmax.typeset.terms import Product, loose_indices, open_terms, products_of
 
@@ -162,13 +163,6 @@ def read_merge(reader: Reader, t: Apply, slots: Slots) -> Node:
     return body
 
 
-def vec(x: Node) -> Node:
-    """Return the entries of a matrix as a column, row by row."""
-    if x.shape[1] == ONE:
-        return x
-    return make("call", (x,), ("vec",), (sp.expand(x.shape[0] * x.shape[1]), ONE))
-
-
 def kronecker(reader: Reader, t: Apply, slots: Slots) -> Node | None:
     """Return a Kronecker product if the operand is a matrix of outer times one of inner indices."""
     (x,) = t.operands
@@ -188,9 +182,8 @@ def kronecker(reader: Reader, t: Apply, slots: Slots) -> Node | None:
         return None
     tasks = [Task((*own, None)[0], (*own, None)[1], frozenset()) for own in sides]
     left, right = (reader.sum([part], task) for part, task in zip(parts, tasks, strict=True))
-    shape = (sp.expand(left.shape[0] * right.shape[0]), sp.expand(left.shape[1] * right.shape[1]))
-    kron = make("kron", (left, right), (), shape)
-    return linear([(p.coefficient, kron)], shape)
+    whole = kron(left, right)
+    return linear([(p.coefficient, whole)], whole.shape)
 
 
 def _separate(p: Product, sides: list[tuple[sp.Symbol, ...]]) -> list[Product] | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import sympy as sp
 
-from lemmax.calculus.terms import contract_deltas, entry_tensor, indices_of, split_factors
+from lemmax.calculus.terms import contract_deltas, entry_tensor, indices_of, solve_delta, split_factors
 from lemmax.expr.indices import is_index
 from lemmax.expr.nodes import Lambda, Term
 from lemmax.expr.sizes import Size
@@ -124,27 +124,50 @@ def distributed(
     done: list[Product] = []
     while todo:
         p = todo.pop()
-        for position, factor in enumerate(p.factors):
-            if not wide(factor):
-                continue
-            rest = (*p.factors[:position], *p.factors[position + 1 :])
-            if isinstance(factor, sp.exp) and isinstance(factor.args[0], sp.Add):
-                # SymPy joins exp(a) exp(b) to exp(a + b); here they are wanted apart
-                apart = tuple(sp.exp(part) for part in factor.args[0].args)
-                todo.append(Product(p.coefficient, (*rest, *apart), p.bound))
-                break
-            terms = _summands(factor, symbols, keep)
-            if terms is None:
-                continue
-            for t in reversed(terms):
-                for q in reversed(products_of(t, symbols, keep)):
-                    todo.append(
-                        Product(p.coefficient * q.coefficient, (*rest, *q.factors), p.bound + q.bound)
-                    )
-            break
-        else:
+        picked = (position for position, factor in enumerate(p.factors) if wide(factor))
+        parts = next(filter(None, (multiplied(p, position, symbols, keep) for position in picked)), None)
+        if parts is None:
             done.append(p)
+        else:
+            todo.extend(reversed(parts))
     return done
+
+
+def multiplied(
+    p: Product, position: int, symbols: Symbols, keep: Callable[[Tensor], bool]
+) -> list[Product] | None:
+    """Multiply a product out at one factor, or return ``None`` if that factor is no sum."""
+    factor = p.factors[position]
+    rest = (*p.factors[:position], *p.factors[position + 1 :])
+    if isinstance(factor, sp.exp) and isinstance(factor.args[0], sp.Add):
+        # SymPy joins exp(a) exp(b) to exp(a + b); here they are wanted apart
+        apart = tuple(sp.exp(part) for part in factor.args[0].args)
+        return [Product(p.coefficient, (*rest, *apart), p.bound)]
+    terms = _summands(factor, symbols, keep)
+    if terms is None:
+        return None
+    return [
+        Product(p.coefficient * q.coefficient, (*rest, *q.factors), p.bound + q.bound)
+        for t in terms
+        for q in products_of(t, symbols, keep)
+    ]
+
+
+def contracted(p: Product, symbols: Symbols) -> Product:
+    """Contract the deltas of a product with all its summed indices."""
+    if not any(isinstance(f, sp.KroneckerDelta) for f in p.factors):
+        return p
+    bound = {i: symbols.sizes[i] for i in p.bound}
+    swap: dict[sp.Symbol, sp.Expr] = {}
+    for factor in p.factors:
+        if isinstance(factor, sp.KroneckerDelta):
+            found = solve_delta(factor.xreplace(swap), bound, symbols.sizes)
+            if found is not None:
+                gone, by = found
+                swap = {i: e.xreplace({gone: by}) for i, e in swap.items()} | {gone: by}
+                del bound[gone]
+    factors = [f.xreplace(swap) for f in p.factors]
+    return Product(p.coefficient, tuple(f for f in factors if f != 1), tuple(bound))
 
 
 def _summands(factor: sp.Expr, symbols: Symbols, keep: Callable[[Tensor], bool]) -> list[Term] | None:

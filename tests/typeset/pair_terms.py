@@ -9,8 +9,7 @@ import sympy as sp
 import lemmax as lx
 from lemmax.expr.nodes import Lambda
 from lemmax.expr.tensor import Tensor
-from lemmax.typeset.latex import MatrixOf, read
-from lemmax.typeset.letters import Letters
+from lemmax.typeset.latex import Formula
 from tests.typeset.random_terms import FAMILY, Graph, arbitrary, random_term
 
 
@@ -51,7 +50,6 @@ def random_pairs(seed: int, planar: bool, terms: int = 1) -> tuple[Tensor, int]:
     lead = [h] if rng.random() < 0.2 else []
     found = [random_term(rng, g, [*free, *lead], [i, h]) for _ in range(terms)]
     rows = 2 if count == 4 else rng.choice([1, 2])
-    free = [*free[:rows], *free[rows:]]
     shape = (*[FAMILY for _ in lead], *[g.sizes[u] for u in free])
     at = rows + len(lead) if rows == 2 else rows
     indices = (*lead, *free)
@@ -60,20 +58,15 @@ def random_pairs(seed: int, planar: bool, terms: int = 1) -> tuple[Tensor, int]:
     return Lambda(shape, indices, tuple(found)), at
 
 
-def as_matrix(t: Tensor, vec: str, rows: int) -> tuple[Tensor, list[str] | None]:
+def as_matrix(t: Tensor, formula: Formula) -> tuple[Tensor, list[str] | None]:
     """Return the matrix that the text of a tensor stands for, and the letters of its leading axes."""
-    formula = read(t, Letters(t), matrix=MatrixOf(rows, vec))  # type: ignore[arg-type]
     assert formula.layout is not None
+    single = [p for p in range(t.ndim) if p not in formula.layout.axes and t.shape[p] == 1]
     fixed = [p for p in range(t.ndim) if p not in formula.layout.axes and t.shape[p] != 1]
-    ones = [p for p in range(t.ndim) if p not in formula.layout.axes and t.shape[p] == 1]
-    moved = lx.permute(t, (*ones, *fixed, *formula.layout.axes))
-    groups = [axes for axes in (formula.layout.rows, formula.layout.columns) if axes]
-    start = len(fixed)
-    for _ in ones:
-        moved = moved[0]
-    merged = [(p,) for p in range(start)]
-    for axes in groups:
-        merged.append(tuple(range(start, start + len(axes))))
-        start += len(axes)
-    letters = [formula.scope.at[formula.slots[p]] for p in fixed]  # type: ignore[index]
-    return lx.merge(moved, *merged), letters or None
+    moved = lx.permute(t, (*single, *fixed, *formula.layout.axes))[(0,) * len(single)]
+    groups = [(p,) for p in range(len(fixed))]
+    for axes in (formula.layout.rows, formula.layout.columns):
+        start = sum(map(len, groups))
+        groups += [tuple(range(start, start + len(axes)))] if axes else []
+    letters = [formula.scope.at[i] for p in fixed if (i := formula.slots[p]) is not None]
+    return lx.merge(moved, *groups), letters or None

@@ -42,10 +42,12 @@ class Style(NamedTuple):
         positive: choose the sign of a bracket so that its first summand with a plus sign comes
             first; else its smallest summand is positive, which lets equal brackets meet.
         bare: let a whole summand be an entrywise factor, so that p - p * p is p * (1 - p).
+        apart: summands share scalars only.
     """
 
     positive: bool = True
     bare: bool = False
+    apart: bool = False
 
 
 class Handle(NamedTuple):
@@ -79,6 +81,8 @@ _AROUND: dict[str, Callable[[Node], Node]] = {
 
 def handles(x: Node, style: Style) -> list[Handle]:
     """Return the handles of a node."""
+    if style.apart:
+        return [Handle("scalar", a) for a in x.args[:-1]] if x.op == "scale" else []
     factors = chain(x)
     plain = x.op == "eye" or _is_plain_ones(x)
     found = [] if plain else [Handle("left", factors[0]), Handle("right", factors[-1])]

@@ -30,6 +30,9 @@ class Reader(Protocol):
 
     symbols: Symbols
 
+    def is_atom(self, t: Tensor) -> bool:
+        """Is the tensor printed by its name?"""
+
     def slice(self, t: Tensor, slots: tuple[sp.Expr | None, ...]) -> Node:
         """Return a slice of a tensor: ``None`` keeps an axis."""
 

@@ -67,7 +67,7 @@ def _shape(parts: Iterable[Node]) -> tuple[Size, Size]:
 
 
 def vec(x: Node) -> Node:
-    r"""Return the entries of a matrix as a column, row by row; :math:`v \otimes w` is that of :math:`v w^\top`."""
+    r"""Return the entries of a matrix as a column, row by row; of :math:`v w^\top` they are v ⊗ w."""
     if is_column(x):
         return x
     if is_row(x):

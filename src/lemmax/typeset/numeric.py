@@ -6,7 +6,6 @@ that a tree can be checked against both.  Every value is a matrix: vectors (n, 1
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -337,6 +336,13 @@ def _pad(x: Node, instance: Instance) -> Array:
     return result
 
 
+def _kron(x: Node, instance: Instance) -> Array:
+    result = np.ones((1, 1))
+    for value in _operands(x, instance):
+        result = np.asarray(np.kron(result, value), dtype=float)
+    return result
+
+
 def _commutation(x: Node, instance: Instance) -> Array:
     """Put the entries of the rows of a p x q matrix in the order of its columns."""
     p, q = (instance.integer(n) for n in x.data)
@@ -371,7 +377,7 @@ _RULES: dict[str, Callable[[Node, Instance], Array]] = {
     "sum": _sum,
     "reduce": _reduce,
     "call": _call,
-    "kron": lambda x, at: np.asarray(functools.reduce(np.kron, _operands(x, at)), dtype=float),
+    "kron": _kron,
     "commutation": _commutation,
     "stack": lambda x, at: np.concatenate(_operands(x, at), axis=1 if x.data[0] == "beside" else 0),
     "blocks": _blocks,

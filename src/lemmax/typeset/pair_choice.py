@@ -33,6 +33,9 @@ FamiliesOf = Callable[[Product], Families]
 Role = tuple[str, int]
 """An axis of a tensor, by its name."""
 
+Choice = tuple[Reading, bool]
+"""A reading, and whether it is widened."""
+
 
 @dataclass(frozen=True, slots=True)
 class Option:
@@ -100,8 +103,10 @@ def _spread(reader: Reader, p: Product, families_of: FamiliesOf, every: bool) ->
 def _readings(reader: Reader, p: Product, task: PairTask, families: Families) -> list[Option]:
     found = []
     kind = _kind_of(p, families)
+    roles_at: dict[sp.Symbol, list[Role]] = {}
     for grouping, opened, r in pair_readings(reader, p, task, families):
-        roles = frozenset(role for i in opened for role in roles_of(p, i))
+        roles_at.update({i: roles_of(p, i) for i in opened if i not in roles_at})
+        roles = frozenset(role for i in opened for role in roles_at[i])
         found.append(Option(r, grouping, roles, kind, cost_of(r)))
     return found
 
@@ -109,10 +114,8 @@ def _readings(reader: Reader, p: Product, task: PairTask, families: Families) ->
 def _kind_of(p: Product, families: Families) -> tuple[str, ...]:
     entries = (entry_tensor(e) for f in p.factors for e in entries_in(f))
     defined = {t.name or t.digest for t in entries if t is not None and not isinstance(t, Input)}
-    deltas = {
-        str(f) for f in p.factors if isinstance(f, sp.KroneckerDelta) and f.free_symbols <= set(families)
-    }
-    return (*sorted(defined), "", *sorted(deltas))
+    deltas = [f for f in p.factors if isinstance(f, sp.KroneckerDelta) and f.free_symbols <= set(families)]
+    return (*sorted(defined), "", *sorted(map(str, deltas)))
 
 
 # -- the joint choice --------------------------------------------------------------------------
@@ -121,24 +124,25 @@ def _choose(reader: Reader, options: list[list[Option]], task: PairTask) -> Node
     kinds: dict[tuple[str, ...], list[list[Option]]] = {}
     for terms in options:
         kinds.setdefault(terms[0].kind, []).append(terms)
-    chosen: list[tuple[Reading, bool]] = []
-    for _, members in sorted(kinds.items()):
-        chosen += _best_of(assembly, members)
-    # the readings stand in the order of the terms
-    place = {id(o.reading): p for p, terms in enumerate(options) for o in terms}
-    chosen.sort(key=lambda entry: place[id(entry[0])])
-    styles = itertools.starmap(Style, itertools.product((True, False), repeat=2))
-    return min((assembly.ranked(chosen, style) for style in styles), key=lambda found: found[0])[1]
+    parts = [assembly.best(_best_of(assembly, members)) for members in kinds.values()]
+    shape = task.shape(reader.symbols)
+    c, x = combine([part for part in parts if part is not None], shape, Style(apart=True))
+    return linear([(c, x)], shape) if x is not None else linear([], shape)
 
 
-def _best_of(assembly: Assembly, options: list[list[Option]]) -> list[tuple[Reading, bool]]:
+def _best_of(assembly: Assembly, options: list[list[Option]]) -> list[Choice]:
     """Return the readings of terms of one kind that together are cheapest, and whether they are widened."""
     tried: dict[tuple[int, ...], list[Reading]] = {}
     groupings = sorted({o.grouping for terms in options for o in terms})
     for wanted, grouping in itertools.product(_wanted(options), groupings):
         picked = [_with(terms, wanted, grouping) for terms in options]
         tried.setdefault(tuple(map(id, picked)), picked)
-    candidates = [[(r, wide) for r in picked] for picked in tried.values() for wide in (False, True)]
+    candidates = [
+        [(r, wide) for r in picked]
+        for picked in tried.values()
+        for wide in (False, True)
+        if not wide or any(map(assembly.widens, picked))
+    ]
     return min(candidates, key=lambda chosen: assembly.ranked(chosen, Style())[0])
 
 
@@ -171,16 +175,34 @@ class Assembly:
         self.shape = task.shape(reader.symbols)
         self._items: dict[tuple[int, bool], Item] = {}
 
-    def ranked(self, chosen: list[tuple[Reading, bool]], style: Style) -> tuple[tuple[float, int, str], Node]:
+    def ranked(self, chosen: list[Choice], style: Style) -> tuple[tuple[float, int, str], Item | None]:
         """Return the sum of readings, and its rank among equal ones."""
         c, x = combine([self._item(r, wide) for r, wide in chosen], self.shape, style)
-        node = hoisted(linear([(c, x)], self.shape) if x is not None else linear([], self.shape))
-        return (round(cost(node), 3), len(node.key), node.key), node
+        if x is None:
+            return (0.0, 0, ""), None
+        node = hoisted(x)
+        whole = linear([(c, node)], self.shape)
+        return (round(cost(whole), 3), len(whole.key), whole.key), (c, node)
+
+    def widens(self, r: Reading) -> bool:
+        """Does a reading change when it is widened?"""
+        return self._item(r, True) is not self._item(r, False)
+
+    def best(self, chosen: list[Choice]) -> Item | None:
+        """Return the sum of readings in the style that is easiest to read."""
+        styles = itertools.starmap(Style, itertools.product((True, False), repeat=2))
+        return min((self.ranked(chosen, style) for style in styles), key=lambda found: found[0])[1]
 
     def _item(self, r: Reading, wide: bool) -> Item:
         if (id(r), wide) not in self._items:
-            self._items[id(r), wide] = item_of(widened(r) if wide else r, self.reader.symbols)
+            form = widened(r) if wide else r
+            self._items[id(r), wide] = item_of(form, self.reader.symbols) if form is not r else self._plain(r)
         return self._items[id(r), wide]
+
+    def _plain(self, r: Reading) -> Item:
+        if (id(r), False) not in self._items:
+            self._items[id(r), False] = item_of(r, self.reader.symbols)
+        return self._items[id(r), False]
 
 
 __all__ = ["PairTask", "read_sum"]

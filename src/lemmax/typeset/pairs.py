@@ -50,6 +50,8 @@ class Reduced:
 
     def groupings(self) -> dict[str, Node]:
         """Return the forms of the matrix by name: the first letters of the terminals that meet."""
+        if len(self.rows) <= 1 and len(self.columns) <= 1:
+            return {"": self._plain()}
         self._move_along_identities()
         ends = {frozenset((e.tail, e.head)) for e in self.edges}
         found: dict[str, Node] = {}
@@ -81,11 +83,6 @@ class Reduced:
             found["ab,ce"] = product(self.stacked(self.rows), transpose(self.stacked(self.columns)))
         return found or {"mixed": self.mixed()}
 
-    @property
-    def is_mixed(self) -> bool:
-        """Is the matrix an entrywise product of Kronecker products?"""
-        return "mixed" in self.groupings()
-
     # -- pieces --------------------------------------------------------------------------------
     def column(self, index: sp.Symbol) -> Node:
         """Return what stands on a terminal, as a column."""
@@ -110,12 +107,9 @@ class Reduced:
 
     def stacked(self, indices: Indices) -> Node:
         """Return what joins the rows (or the columns) among themselves, as a column."""
-        if len(indices) == 2:
-            u, w = indices
-            return (
-                vec(self.block(u, w)) if self.edge(u, w) is not None else kron(self.column(u), self.column(w))
-            )
-        return self.column(indices[0]) if indices else UNIT
+        if len(indices) == 2 and self.edge(*indices) is not None:
+            return vec(self.block(*indices))
+        return kron(*[self.column(i) for i in indices]) if indices else UNIT
 
     # -- entrywise products --------------------------------------------------------------------
     def mixed(self) -> Node:
@@ -143,10 +137,14 @@ class Reduced:
         whole = inner.whole()
         return kron(single, whole) if at == 0 else kron(whole, single)
 
+    def _plain(self) -> Node:
+        """Return a matrix over single indices."""
+        if self.rows and self.columns:
+            return self.block(self.rows[0], self.columns[0])
+        return product(self.stacked(self.rows), transpose(self.stacked(self.columns)))
+
     def whole(self) -> Node:
         """Return one form of the matrix."""
-        if len(self.rows) == len(self.columns) == 1:
-            return self.block(self.rows[0], self.columns[0])
         forms = self.groupings()
         return forms[min(forms)]
 

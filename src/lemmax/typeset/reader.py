@@ -140,8 +140,10 @@ class Reader:
         fixed = frozenset(i for p, i in enumerate(at) if p not in layout.axes)
         task = PairTask(rows, columns, fixed)
         plain = Task(None, None, fixed)
-        whole = isinstance(t, Lambda) and not self.is_atom(t)
-        terms = open_terms(t, places, self.symbols) if whole else [Term((), t.entry(*places))]
+        if isinstance(t, Lambda) and not self.is_atom(t):
+            terms = open_terms(t, places, self.symbols)
+        else:
+            terms = [Term((), t.entry(*places))]
         products = [p for term in terms for p in products_of(term, self.symbols, self.is_atom)]
         return read_sum(self, products, task, lambda p: frozenset(self._subscripts([p], plain)))
 

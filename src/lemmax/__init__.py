@@ -87,6 +87,7 @@ _export("lemmax.errors", "ParseError")
 _export("lemmax.codegen", "compile")
 _export("lemmax.statement", "Theorem", "Verdict", "Mutant", "Report")
 _export("lemmax.check", "check", "check_gradient")
+_export("lemmax.check.claim", "check_formula")
 
 __all__ = ["__version__", "models", *sorted(_PUBLIC)]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -78,3 +79,31 @@ def test_a_loss_of_ones_own(capsys: pytest.CaptureFixture[str]) -> None:
 def test_bad_use(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["formula", *words]) == 2
     assert message in capsys.readouterr().err
+
+
+HEAD = r"""
+X \in \mathbb{R}^{n \times D}
+Y \in \mathbb{R}^{n \times v}
+W^V \in \mathbb{R}^{D \times v}
+S \in \mathbb{R}^{n \times n}
+R = S X W^V - Y  % the residual
+f = \frac{1}{2} \|R\|_F^2
+M_1 = S X
+"""
+
+
+def test_a_block_of_a_loss_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "head.txt").write_text(HEAD, encoding="utf-8")
+    given = ["formula", "--given", str(tmp_path / "head.txt"), "--wrt", "W^V", "--order", "2"]
+    assert main([*given, r"M_1^\top M_1 \otimes I_v"]) == 0
+    assert main([*given, "--part", "outer", r"M_1^\top M_1 \otimes I_v"]) == 0
+    assert main([*given, "--part", "functional", "0"]) == 0
+    assert main([*given, "--vec", "column", r"I_v \otimes M_1^\top M_1"]) == 0
+    capsys.readouterr()
+    assert main([*given, "--json", r"I_v \otimes M_1^\top M_1"]) == 1
+    data = json.loads(capsys.readouterr().out)
+    assert data["repair"]["kind"] == "vec order" and data["corrected"] is not None
+    assert main([*given, data["corrected"]]) == 0
+    (tmp_path / "head.txt").write_text("X\n", encoding="utf-8")
+    assert main([*given, "0"]) == 2
+    assert "expected a declaration" in capsys.readouterr().err

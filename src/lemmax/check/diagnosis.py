@@ -18,18 +18,17 @@ import sympy as sp
 from lemmax.calculus.flatten import flatten
 from lemmax.calculus.terms import entry_tensor, indices_of
 from lemmax.check.equality import equal
-from lemmax.errors import LemmaxError
+from lemmax.check.points import AGREE, Point, agrees, points, same_shape, value_of
 from lemmax.expr import reductions
-from lemmax.expr.graph import inputs_of, topological_order
+from lemmax.expr.graph import topological_order
 from lemmax.expr.nodes import Apply, Lambda, Term
 from lemmax.expr.sizes import same_size
-from lemmax.expr.tensor import Tensor, identifier
+from lemmax.expr.tensor import Tensor
 from lemmax.interpret import Evaluator
 from lemmax.statement.verdict import Verdict
 
 _MOST_CANDIDATES = 400
 _RANK_ONE = "the rank-one term of diag(s) - s s^T is missing"
-_AGREE = 1e-8  # relative; a candidate that agrees is proved afterwards, so this only filters
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +39,13 @@ class Repair:
         kind: what kind of change.
         text: what to change, in words.
         result: the claim after the change.
+        formula: the changed claim as LaTeX, if it was given so.
     """
 
     kind: str
     text: str
     result: Tensor
+    formula: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,95 +73,41 @@ def diagnose(claim: Tensor, right: Tensor, seed: int = 0) -> Diagnosis:
         right: the formula that was derived.
         seed: from which arrays are drawn.
     """
-    if _same_shape(claim, right):
+    if same_shape(claim, right):
         verdict = equal(claim, right, seed=seed)
         if verdict.name != "refuted":
             return Diagnosis(verdict)
     else:
         shapes = [f"({', '.join(map(str, t.shape))})" for t in (claim, right)]
         verdict = Verdict("unknown", f"the claim has shape {shapes[0]}, the right formula {shapes[1]}")
-    points = _points(claim, right, seed)
+    at = points(right, [claim], seed)
     candidates = itertools.islice(
-        itertools.chain(_scalings(claim, right, points), repairs(claim, right)), _MOST_CANDIDATES
+        itertools.chain(_scalings(claim, right, at), repairs(claim, right)), _MOST_CANDIDATES
     )
     for candidate in candidates:
-        if not _same_shape(candidate.result, right) or not _agrees(candidate.result, right, points):
+        if not same_shape(candidate.result, right) or not agrees(candidate.result, at):
             continue
         if equal(candidate.result, right, seed=seed).name == "proved":
             return Diagnosis(verdict, candidate)
     return Diagnosis(verdict)
 
 
-# -- comparison on arrays ---------------------------------------------------------------------
-@dataclass(frozen=True, slots=True)
-class _Point:
-    sizes: dict[str, int]
-    arrays: dict[str, np.ndarray]
-    right: np.ndarray
-
-
-def _same_shape(a: Tensor, b: Tensor) -> bool:
-    return a.ndim == b.ndim and all(same_size(x, y) for x, y in zip(a.shape, b.shape, strict=True))
-
-
-def _points(claim: Tensor, right: Tensor, seed: int) -> list[_Point]:
-    rng = np.random.default_rng(seed)
-    symbols = sorted(
-        {x for t in topological_order(claim, right) for s in t.shape for x in s.free_symbols}, key=str
-    )
-    evaluator = Evaluator([right])
-    points = []
-    for base in (2, 3):
-        sizes = {s: base + p % 2 for p, s in enumerate(symbols)}
-        arrays = {}
-        for t in inputs_of(claim, right):
-            x = rng.standard_normal(tuple(int(sp.sympify(s).subs(sizes)) for s in t.shape))
-            arrays[identifier(str(t.name))] = np.abs(x) if "positive" in t.assumptions else x
-        named = {str(s): k for s, k in sizes.items()}
-        value = _value(evaluator, arrays, named)
-        if value is not None:
-            points.append(_Point(named, arrays, value))
-    return points
-
-
-def _value(evaluator: Evaluator, arrays: dict[str, np.ndarray], sizes: dict[str, int]) -> np.ndarray | None:
-    try:
-        used = {k: v for k, v in sizes.items() if k in evaluator.sizes}
-        value = np.asarray(evaluator.run(arrays, sizes=used)[0], dtype=float)
-    except (LemmaxError, ArithmeticError):
-        return None
-    return value if np.all(np.isfinite(value)) else None
-
-
-def _agrees(candidate: Tensor, right: Tensor, points: list[_Point]) -> bool:
-    evaluator = Evaluator([candidate])
-    for point in points:
-        value = _value(evaluator, point.arrays, point.sizes)
-        if value is None or value.shape != point.right.shape:
-            return False
-        if np.max(np.abs(value - point.right), initial=0.0) > _AGREE * np.max(
-            np.abs(point.right), initial=1e-300
-        ):
-            return False
-    return bool(points)
-
-
 # -- scalings of the whole ----------------------------------------------------------------------
-def _scalings(claim: Tensor, right: Tensor, points: list[_Point]) -> Iterator[Repair]:
+def _scalings(claim: Tensor, right: Tensor, at: list[Point]) -> Iterator[Repair]:
     """Yield the factor by which the whole claim is off, read off the numbers, if there is one."""
-    if not _same_shape(claim, right):
+    if not same_shape(claim, right):
         return
     evaluator = Evaluator([claim])
     ratios = []
-    for point in points:
-        value = _value(evaluator, point.arrays, point.sizes)
+    for point in at:
+        value = value_of(evaluator, point.arrays, point.sizes)
         if value is None:
             return
-        at = np.unravel_index(np.argmax(np.abs(value)), value.shape)
-        if value[at] == 0:
+        place = np.unravel_index(np.argmax(np.abs(value)), value.shape)
+        if value[place] == 0:
             return
-        ratio = float(point.right[at] / value[at])
-        if np.max(np.abs(ratio * value - point.right)) > _AGREE * np.max(np.abs(point.right), initial=1e-300):
+        ratio = float(point.value[place] / value[place])
+        if np.max(np.abs(ratio * value - point.value)) > AGREE * np.max(np.abs(point.value), initial=1e-300):
             return
         ratios.append(ratio)
     names = sorted(
@@ -183,8 +130,8 @@ def _scalings(claim: Tensor, right: Tensor, points: list[_Point]) -> Iterator[Re
         for scale in _size_factors(names):
             factor = sp.sympify(number) * scale
             if factor != 1 and all(
-                abs(float(factor.subs({s: p.sizes[str(s)] for s in names})) - r) <= _AGREE * abs(r)
-                for p, r in zip(points, ratios, strict=True)
+                abs(float(factor.subs({s: p.sizes[str(s)] for s in names})) - r) <= AGREE * abs(r)
+                for p, r in zip(at, ratios, strict=True)
             ):
                 kind = "sign" if factor == -1 else "factor"
                 yield Repair(kind, f"multiply the claim by {factor}", claim * factor)

@@ -1,17 +1,18 @@
-r"""``lemmax formula``: is a claimed gradient right, and if not, what is wrong with it?"""
+r"""``lemmax formula``: is a claimed gradient or Hessian block right, and if not, what is wrong with it?"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from lemmax.cli.params import MODEL, common, inputs_named, loss_of
+from lemmax.cli.params import FILE, MODEL, common, loss_of
 from lemmax.cli.screen import emit_json
 
 if TYPE_CHECKING:
-    from lemmax.check.diagnosis import Diagnosis
+    from lemmax.check.claim import Finding
     from lemmax.expr.tensor import Tensor
 
 
@@ -21,13 +22,53 @@ EXAMPLES = (
   lemmax formula softmax-attention --wrt W^V '\sum_i X_i^\top S_{ih}^\top R_i W^{O\top}_h'
   lemmax formula --loss '\|X w - y\|^2' --shape X=n,D --shape w=D --shape y=n \
       --wrt w '2 X^\top (X w - y)'
+  lemmax formula --loss '\|X W\|_F^2' --shape X=n,D --shape W=D,k \
+      --wrt W --order 2 '2 X^\top X \otimes I_k'
+  lemmax formula --given head.txt --wrt W^V --wrt W^Q '...'
+
+head.txt declares inputs and defines names, one per line, the loss as f:
+  X \in \mathbb{R}^{n \times D}
+  S = \operatorname{softmax}(X W X^\top)
+  f = \frac12 \|S X - Y\|_F^2
 """
 )
 
 
+class _Words(NamedTuple):
+    """What was given on the command line: the loss, the formula, and definitions."""
+
+    loss: Tensor
+    formula: str
+    where: tuple[str, ...]
+
+
 @click.command(epilog=EXAMPLES)
 @click.argument("words", nargs=-1, required=True, metavar="[MODEL] FORMULA")
-@click.option("--wrt", required=True, metavar="NAME", help="Variable of the gradient, W^Q or WQ.")
+@click.option(
+    "--wrt",
+    required=True,
+    multiple=True,
+    metavar="NAME",
+    help="Variable of the gradient, W^Q or WQ; two for a block of the Hessian. Leading axes may be given"
+    " letters, W^Q_h.",
+)
+@click.option(
+    "--order",
+    type=click.IntRange(1, 2),
+    help="2: the block of the Hessian of one variable with itself.",
+)
+@click.option(
+    "--part",
+    type=click.Choice(["outer", "functional"]),
+    help="The outer (Gauss-Newton) or the functional part of a block alone.",
+)
+@click.option(
+    "--vec",
+    type=click.Choice(["row", "column"]),
+    default="row",
+    show_default=True,
+    help="Order of vec in Hessian blocks.",
+)
 @click.option("--loss", "loss_text", metavar="LATEX", help="A loss of your own, instead of MODEL.")
 @click.option(
     "--shape",
@@ -35,6 +76,20 @@ EXAMPLES = (
     multiple=True,
     metavar="NAME=SIZES",
     help="Shape of an input of your loss, such as X=n,D (scalars: b=); once per input.",
+)
+@click.option(
+    "--given",
+    "file",
+    type=FILE,
+    metavar="FILE",
+    help="File of declared inputs and definitions, which loss and formula may use; its f is the loss.",
+)
+@click.option(
+    "--where",
+    "where",
+    multiple=True,
+    metavar="LATEX",
+    help=r"A definition that the formula may use, such as 'E_{ih} = S_{ih} \odot P_{ih}'; may be repeated.",
 )
 @click.option(
     "--nonsmooth",
@@ -49,69 +104,93 @@ EXAMPLES = (
 @common
 def formula(
     words: Sequence[str],
-    wrt: str,
+    wrt: Sequence[str],
+    order: int | None,
+    part: Any,
+    vec: Any,
     loss_text: str | None,
     shapes: Sequence[str],
+    file: Path | None,
+    where: Sequence[str],
     nonsmooth: Any,
     seed: int,
     as_json: bool,
 ) -> int:
-    r"""Say whether a claimed gradient, written in LaTeX, is right.
+    r"""Say whether a claimed gradient or Hessian block, written in LaTeX, is right.
 
-    FORMULA may use the inputs of the loss, its named tensors (S, R, ...) and the adjoints that
-    `lemmax derive` names (\bar{S}, ...). If it is wrong, the smallest witness is shown, and what is wrong if
-    one change mends it. The exit code is 0 if the formula is proved, 1 if it is not.
+    FORMULA may use the inputs of the loss, its named tensors (S, R, ...), the adjoints that
+    `lemmax derive` names (\bar{S}, ...), and what is defined in it after \text{where}, by --where or in
+    the file of --given. A block of the Hessian is a matrix in the order of vec, such as A \otimes B. If the
+    formula is wrong, the smallest witness is shown, and what is wrong if one change mends it. The exit code
+    is 0 if the formula is proved, 1 if it is not.
     """
-    from lemmax.calculus.gradient import gradient
-    from lemmax.check.diagnosis import diagnose
-    from lemmax.parse import parse_latex
+    from lemmax.check.claim import check_formula
 
-    loss, text = _loss_and_formula(words, loss_text, shapes)
-    (variable,) = inputs_named(loss, [wrt])
-    right = gradient(loss, variable, nonsmooth)
-    assert not isinstance(right, tuple)
-    claim = parse_latex(text, names_of(loss, right))
-    found = diagnose(claim, right, seed=seed)
+    given = _given(words, loss_text, shapes, file)
+    names = _variables(given.loss, wrt)
+    if len(names) > 2 or (order == 1 and len(names) > 1):
+        raise click.BadParameter(
+            f"{len(names)} variables for order {order or 1 + (len(names) > 1)}: give one for a gradient,"
+            " two for a block of the Hessian.",
+            param_hint="'--wrt'",
+        )
+    found = check_formula(
+        given.formula,
+        given.loss,
+        names,
+        order=order,
+        where=(*where, *given.where),
+        part=part,
+        vec=vec,
+        nonsmooth=nonsmooth,
+        seed=seed,
+    )
     if as_json:
-        emit_json(_data(found, right))
+        emit_json(_data(found))
     else:
-        click.echo("\n".join(_lines(found, str(variable.name), right)))
+        click.echo("\n".join(_lines(found)))
     return 0 if found.verdict.name == "proved" else 1
 
 
-def names_of(loss: Tensor, right: Tensor) -> dict[str, Tensor]:
-    """Return what a formula may use by name: inputs and named tensors of the loss, and the adjoints."""
-    from lemmax.calculus.flatten import flatten
-    from lemmax.expr.graph import topological_order
+def _variables(loss: Tensor, names: Sequence[str]) -> list[str]:
+    from lemmax.check.claim.target import variables
+    from lemmax.errors import InvalidArgument
 
-    # the gradient is made of the flattened forms of S, R ..., so these are what the names mean
-    (flat,) = flatten([loss])
-    return {str(t.name): t for t in topological_order(flat, right) if t.name is not None and t != flat}
+    try:
+        variables(loss, names)
+    except InvalidArgument as error:
+        raise click.BadParameter(str(error), param_hint="'--wrt'") from error
+    return list(names)
 
 
-def _loss_and_formula(
-    words: Sequence[str], loss_text: str | None, shapes: Sequence[str]
-) -> tuple[Tensor, str]:
-    """Return the loss, and the text of the formula."""
-    if loss_text is None:
+def _given(words: Sequence[str], loss_text: str | None, shapes: Sequence[str], file: Path | None) -> _Words:
+    """Return the loss, the text of the formula, and definitions."""
+    own = loss_text is not None or file is not None
+    if not own:
         if len(words) != 2 or shapes:
             raise click.UsageError(
-                "Expected MODEL and FORMULA, or --loss with --shape for each input and FORMULA alone."
+                "Expected MODEL and FORMULA, or --loss with --shape for each input and FORMULA alone, or"
+                " --given FILE and FORMULA alone."
             )
         loss = loss_of(MODEL.convert(words[0], None, click.get_current_context()))
-        return loss, words[1]
+        return _Words(loss, words[1], ())
     if len(words) != 1:
-        raise click.UsageError("With --loss give FORMULA alone, in quotes.")
-    from lemmax.parse import parse_latex
+        raise click.UsageError("With --loss or --given give FORMULA alone, in quotes.")
+    from lemmax.check.claim.given import given_in
+    from lemmax.errors import InvalidArgument
 
-    inputs = dict(_declared(s) for s in shapes)
-    if not inputs:
+    try:
+        given = given_in(file.read_text(encoding="utf-8") if file is not None else "")
+    except (InvalidArgument, UnicodeDecodeError) as error:
+        raise click.BadParameter(f"{file}: {error}", param_hint="'--given'") from error
+    given.inputs.update(_declared(s) for s in shapes)
+    if not given.inputs:
         raise click.UsageError("--loss needs the shape of each input: --shape X=n,D --shape w=D.")
-    loss = parse_latex(loss_text, inputs)
-    return loss, words[0]
+    loss, where = given.loss(loss_text)
+    return _Words(loss, words[0], where)
 
 
-def _declared(text: str) -> tuple[str, Tensor]:
+def _declared(text: str) -> tuple[str, Any]:
     from lemmax.errors import InvalidArgument
     from lemmax.expr.notation import tensor
     from lemmax.expr.sizes import size
@@ -127,27 +206,35 @@ def _declared(text: str) -> tuple[str, Tensor]:
         raise click.BadParameter(f"{text}: {error}", param_hint="'--shape'") from error
 
 
-def _lines(found: Diagnosis, variable: str, right: Tensor) -> list[str]:
+def _lines(found: Finding) -> list[str]:
     from lemmax.typeset import latex
 
     verdict = found.verdict
-    lines = [f"gradient in {variable}: the formula is {verdict.name} ({verdict.reason})"]
+    lines = [f"{found.words}: the formula is {verdict.name} ({verdict.reason})"]
+    lines += [f"note: {found.note}"] if found.note else []
     if verdict.witness is not None:
         lines += [f"  {line}" for line in str(verdict.witness).splitlines()]
+        lines += [f"  {name} = {_entries(x)}" for name, x in verdict.witness.arrays.items()]
     if found.repair is not None:
         lines.append(f"what is wrong ({found.repair.kind}): {found.repair.text}")
     if verdict.name != "proved":
-        lines.append(f"derived: {latex(right, where=True)}")
+        lines.append(f"derived: {latex(found.right, where=True)}")
     return lines
 
 
-def _data(found: Diagnosis, right: Tensor) -> dict[str, Any]:
+def _entries(x: Any) -> str:
+    return f"[{', '.join(_entries(row) for row in x)}]" if isinstance(x, list) else str(x)
+
+
+def _data(found: Finding) -> dict[str, Any]:
     from lemmax.typeset import latex
 
     witness, repair = found.verdict.witness, found.repair
     return {
+        "claim": found.words,
         "verdict": found.verdict.name,
         "reason": found.verdict.reason,
+        "note": found.note,
         "witness": None
         if witness is None
         else {
@@ -156,5 +243,6 @@ def _data(found: Diagnosis, right: Tensor) -> dict[str, Any]:
             "comparisons": [str(c) for c in witness.comparisons],
         },
         "repair": None if repair is None else {"kind": repair.kind, "text": repair.text},
-        "derived": latex(right, where=True),
+        "corrected": None if repair is None or not repair.formula else repair.formula,
+        "derived": latex(found.right, where=True),
     }

@@ -2,7 +2,8 @@ r"""``lx.parse_latex``: a formula as papers write it, read as a tensor."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Literal
 
 from lemmax.errors import InvalidArgument, LemmaxError, ParseError
@@ -10,11 +11,11 @@ from lemmax.expr.sizes import Size, as_size
 from lemmax.expr.tensor import Tensor
 from lemmax.parse import records as r
 from lemmax.parse.context import Context
-from lemmax.parse.definitions import with_definitions
+from lemmax.parse.definitions import define, defined, with_definitions
 from lemmax.parse.failure import Failure, as_error
 from lemmax.parse.meaning import mean
-from lemmax.parse.names import Given, collect
-from lemmax.parse.reader import read
+from lemmax.parse.names import Given, Key, Named, Names, collect
+from lemmax.parse.reader import read, read_definition
 from lemmax.parse.scripts import letters_in
 from lemmax.parse.symbols import bare_tensor
 from lemmax.parse.target import Shape, expect_letters, tensor_of
@@ -50,7 +51,8 @@ def parse_latex(
       matrix with ``K_{ab} vec(A) = vec(A^\top)`` for A of shape a x b, where K is no given name.
 
     Args:
-        text: the formula, without an equals sign; definitions may follow after ``\text{where}``.
+        text: the formula; left of an equals sign a derivative may stand, which is passed over, as in
+            ``\nabla_W f = ...``; definitions may follow after ``\text{where}``.
         names: tensors by name (``{"W^Q": WQ}``), a model with all its tensors, a tensor with all
             named tensors that it is made of, or a list of these.
         like: a tensor whose shape the result must have.
@@ -84,7 +86,7 @@ def parse_latex(
     if like is not None:
         known.learn_sizes(like)
     letters = list(indices) if indices else None
-    try:
+    with reported(text):
         formula = read(text, known.words)
         ctx = Context(
             text,
@@ -94,10 +96,40 @@ def parse_latex(
             subscripted=frozenset(letters_in(formula.tokens)),
         )
         return _value(ctx, formula, wanted, letters)
+
+
+@contextmanager
+def reported(text: str) -> Iterator[None]:
+    """Turn failures inside into errors that show the place in the text."""
+    try:
+        yield
     except Failure as failure:
         raise as_error(failure, text) from None
     except RecursionError:
         raise ParseError("the formula is nested too deeply; give its parts names.") from None
+
+
+def defined_key(text: str, words: Collection[str] = ()) -> Key:
+    """Return the name that a definition defines, without its indices.
+
+    Raises:
+        ParseError: the text is no definition.
+    """
+    with reported(text):
+        return defined(Context(text, Names()), read_definition(text, words)[0])[1]
+
+
+def define_latex(text: str, names: Names, vec: Literal["row", "column"] = "row") -> list[Named]:
+    r"""Add a definition, ``P_{ih} = R_i W^{V\top}_h``, to names; return what was added.
+
+    Raises:
+        ParseError: the text is no definition, or its right side cannot be read.
+    """
+    with reported(text):
+        definition, tokens = read_definition(text, names.words)
+        letters = frozenset(letters_in(tokens))
+        ctx = Context(text, names, column_major=vec == "column", fits_target=True, subscripted=letters)
+        return define(ctx, definition)
 
 
 def _value(ctx: Context, formula: r.Formula, shape: Shape | None, letters: list[str] | None) -> Tensor:

@@ -181,6 +181,22 @@ class Names:
             self.words.add(key.base)
         self.learn_sizes(tensor)
 
+    def include(self, found: Iterable[Named]) -> None:
+        """Add names whose sizes are known already."""
+        for named in found:
+            self.by_base.setdefault(named.key.base, []).append(named)
+            if len(named.key.base) > 1 and not named.key.base.startswith("\\"):
+                self.words.add(named.key.base)
+
+    def copy(self, without: Iterable[Key] = ()) -> Names:
+        """Return names that can be added to, some of them left out."""
+        gone = set(without)
+        by_base = {
+            b: kept for b, ns in self.by_base.items() if (kept := [n for n in ns if n.key not in gone])
+        }
+        by_key = {k: n for k, n in self._by_key.items() if k not in gone}
+        return Names(by_base, dict(self.sizes), set(self.words), by_key)
+
     def learn_sizes(self, *roots: Tensor) -> None:
         """Add the sizes that occur in tensors and in what they are made of."""
         found: set[sp.Symbol] = set()
@@ -255,6 +271,8 @@ def collect(given: Given, by_keyword: Mapping[str, Tensor]) -> Names:
         InvalidArgument: it holds no tensors.
         NameClash: one name for two tensors.
     """
+    if isinstance(given, Names):
+        return given.copy()
     names = Names()
     for name, tensor in by_keyword.items():
         names.add(name, tensor)

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from lemmax.parse import records as r
 from lemmax.parse.builder import Builder
+from lemmax.parse.equations import without_display, without_left_side
 from lemmax.parse.failure import Failure
-from lemmax.parse.tokens import MOST_CHARACTERS, scan, span_of
+from lemmax.parse.tokens import MOST_CHARACTERS, classified, scan, span_of
 
 if TYPE_CHECKING:
     from lark import Lark, Token
@@ -43,7 +44,7 @@ _SHOWN = {
 }
 _RAW = ["COMMAND", "STYLED", "CALLED", "ENVIRONMENT", "LSIZED", "RSIZED", "BAR", "DOUBLEBAR"]
 _RAW += ["LESS", "MORE", "CARET", "UNDERSCORE", "OTHER"]
-_STARTS = ("formula", "exponent", "subscripts")
+_STARTS = ("formula", "definition", "exponent", "subscripts")
 
 
 @cache
@@ -70,12 +71,13 @@ def _parser() -> Lark:
     )
 
 
-def read(source: str, words: Collection[str] = ()) -> r.Formula:
+def read(source: str, words: Collection[str] = (), any_left: bool = False) -> r.Formula:
     """Return a formula as records.
 
     Args:
         source: the LaTeX.
         words: upright words that are names and not functions.
+        any_left: may anything stand left of an equals sign (which is left out), or a derivative only?
 
     Raises:
         Failure: the text is no formula.
@@ -84,9 +86,35 @@ def read(source: str, words: Collection[str] = ()) -> r.Formula:
         raise Failure(
             (0, 1), f"the formula has {len(source)} characters; at most {MOST_CHARACTERS} are read."
         )
-    tokens = scan(_parser().lex(source), words)
+    tokens = without_left_side(scan(_parser().lex(source), words), any_left)
     formula = cast(r.Formula, _parse(tokens, "formula", (len(source), len(source) + 1)))
     return replace(formula, tokens=tuple(tokens))
+
+
+def undisplayed(source: str) -> str:
+    """Return a text with blanks in place of ``align`` and the like, and of what only places lines in them.
+
+    Raises:
+        Failure: an environment is not closed.
+    """
+    tokens = classified(_parser().lex(source), ())
+    kept = {id(t) for t in without_display(tokens)}
+    for token in tokens:
+        if id(token) not in kept:
+            start, end = span_of(token)
+            source = f"{source[:start]}{' ' * (end - start)}{source[end:]}"
+    return source
+
+
+def read_definition(source: str, words: Collection[str] = ()) -> tuple[r.Definition, r.Script]:
+    """Return a definition, ``left = right``, as a record, and its tokens.
+
+    Raises:
+        Failure: the text is no definition.
+    """
+    tokens = scan(_parser().lex(source), words)
+    parsed = _parse(tokens, "definition", (len(source), len(source) + 1))
+    return cast(r.Definition, parsed), tuple(tokens)
 
 
 def read_exponent(tokens: r.Script, end: int) -> r.Exponent:

@@ -81,7 +81,11 @@ def _axes(
     extra = sorted(ctx.free.keys() - set(indices))
     whole = (0, len(ctx.source))
     if extra:
-        raise Failure(whole, f"the index {extra[0]} is free, but indices={list(indices)} does not list it.")
+        raise Failure(
+            whole,
+            f"the index {extra[0]} is free, but indices={list(indices)} does not list it.",
+            is_shape=True,
+        )
     marks = list(indices) if ":" in indices else [*indices, *[":"] * len(core)]
     if marks.count(":") != len(core):
         raise Failure(

@@ -41,6 +41,9 @@ _BARS = {"BAR": ("LABS", "RABS"), "DOUBLEBAR": ("LNORM", "RNORM")}
 _SCRIPTS = {"UNDERSCORE": "SUBSCRIPT", "CARET": "SUPERSCRIPT"}
 _STYLED = re.compile(r"\\([A-Za-z]+\*?)\s*(.*)\Z", re.DOTALL)
 _MATRICES = frozenset(["matrix", "pmatrix", "bmatrix", "Bmatrix", "smallmatrix", "array"])
+_DISPLAYS = frozenset(
+    ["aligned", "align", "split", "equation", "gather", "gathered", "multline", "displaymath"]
+)
 
 
 def span_of(token: Token) -> Span:
@@ -59,6 +62,17 @@ def scan(raw: Iterable[Token], words: Collection[str] = ()) -> list[Token]:
     Raises:
         Failure: brackets do not match, or the formula is too long or too deep.
     """
+    from lemmax.parse.equations import without_display
+
+    return _Scanner(without_display(classified(raw, words))).run()
+
+
+def classified(raw: Iterable[Token], words: Collection[str]) -> list[Token]:
+    """Return tokens by their kinds.
+
+    Raises:
+        Failure: a command or character has no meaning, or there are too many tokens.
+    """
     tokens: list[Token] = []
     for token in raw:
         if len(tokens) >= MOST_TOKENS:
@@ -66,7 +80,7 @@ def scan(raw: Iterable[Token], words: Collection[str] = ()) -> list[Token]:
                 span_of(token), f"the formula has more than {MOST_TOKENS} symbols; give its parts names."
             )
         tokens.append(_classified(token, words))
-    return _Scanner(tokens).run()
+    return tokens
 
 
 class _Scanner:
@@ -265,8 +279,11 @@ def _environment(token: Token) -> Token:
         kind = "CASES"
     elif name in _MATRICES:
         kind = "MATRIX"
+    elif name in _DISPLAYS:
+        kind = "DISPLAY"
     else:
         raise Failure(
-            span_of(token), f"the environment {name!r} is not read: expected bmatrix, pmatrix or cases."
+            span_of(token),
+            f"the environment {name!r} is not read: expected bmatrix, pmatrix, cases or aligned.",
         )
     return _as(f"{which.upper()}_{kind}", token)

@@ -91,6 +91,7 @@ _OPERATORS: dict[str, str] = {
     "RSET": "rbrace",
     "COLON": "colon",
     "ARG": "arg",
+    "DERIVATIVE": "nabla partial",
 }
 COMMANDS: dict[str, str] = {
     **{word: kind for kind, words in _OPERATORS.items() for word in words.split()},

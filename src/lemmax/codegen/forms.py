@@ -17,14 +17,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-import sympy as sp
-
-from lemmax.calculus.terms import entry_tensor, indices_of, open_lambda
 from lemmax.errors import InvalidArgument
-from lemmax.expr import reductions
-from lemmax.expr.functions import sigmoid, softplus
 from lemmax.expr.graph import transform
-from lemmax.expr.nodes import Apply, Lambda, Term
+from lemmax.expr.nodes import Apply
 from lemmax.expr.tensor import Tensor
 from lemmax.rules.definitions import DEFINITIONS
 
@@ -81,15 +76,6 @@ def choose_softmax_gradients(
     return transform(roots, mark), tuple(choices.values())
 
 
-def in_log_domain(roots: Sequence[Tensor]) -> list[Tensor]:
-    r"""Rewrite logarithms of values that underflow.
-
-    :math:`\log S` of a softmax S becomes :math:`A - \mathrm{logsumexp}(A)`, and
-    :math:`\log \sigma(x)` becomes :math:`-\mathrm{softplus}(-x)`.
-    """
-    return transform(roots, _rewrite_logarithms)
-
-
 def without_power_derivatives(roots: Sequence[Tensor]) -> list[Tensor]:
     """Write derivatives of matrix powers as blocks of powers, which NumPy has."""
 
@@ -99,35 +85,3 @@ def without_power_derivatives(roots: Sequence[Tensor]) -> list[Tensor]:
         return node
 
     return transform(roots, written)
-
-
-def _rewrite_logarithms(node: Tensor) -> Tensor:
-    if not isinstance(node, Lambda):
-        return node
-    logs = sorted({x for term in node.terms for x in term.expr.atoms(sp.log)}, key=str)
-    swap = {log: new for log in logs if (new := _stable_logarithm(log.args[0])) is not None}
-    if not swap:
-        return node
-    terms: list[Term] = []
-    for term in node.terms:
-        expanded = sp.expand_mul(term.expr.xreplace(swap), deep=False)
-        terms += [Term(term.bound, part) for part in sp.Add.make_args(expanded)]
-    return Lambda(node.shape, node.indices, tuple(terms), node.name)
-
-
-def _stable_logarithm(argument: sp.Expr) -> sp.Expr | None:
-    """Return the logarithm of ``argument`` in a form that does not underflow, if there is one."""
-    inner = entry_tensor(argument)
-    at = indices_of(argument)
-    if isinstance(inner, Apply) and inner.function == "softmax":
-        (logits,) = inner.operands
-        axis = inner.param("axis")
-        assert isinstance(axis, int)
-        total = reductions.logsumexp(logits, axis=axis, keepdims=True)
-        reduced = tuple(sp.S.Zero if p == axis else i for p, i in enumerate(at))
-        difference: sp.Expr = logits.entry(*at) - total.entry(*reduced)
-        return difference
-    if isinstance(inner, Lambda) and len(inner.terms) == 1 and isinstance(inner.terms[0].expr, sigmoid):
-        (term,) = open_lambda(inner, at)
-        return -softplus(-term.expr.args[0]) if not term.bound else None
-    return -softplus(-argument.args[0]) if isinstance(argument, sigmoid) else None

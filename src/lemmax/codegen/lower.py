@@ -20,9 +20,9 @@ from lemmax.codegen.forms import (
     Choice,
     SoftmaxGradient,
     choose_softmax_gradients,
-    in_log_domain,
     without_power_derivatives,
 )
+from lemmax.codegen.log_domain import in_log_domain
 from lemmax.errors import UnsupportedYet
 from lemmax.expr.graph import inputs_of, topological_order
 from lemmax.expr.indices import is_index
@@ -103,6 +103,9 @@ def lower(
                 f"code for the formal derivative {node.label()}: work it out first, with lx.gradient."
             )
     flat = flatten(in_log_domain(without_power_derivatives(roots)))
+    # denominators that stood apart have come together
+    again = in_log_domain(flat)
+    flat = flat if again == flat else flatten(again)
     chosen, choices = choose_softmax_gradients(flat, softmax_gradient)
     outputs, axis = add_instance_axis(chosen, batched) if batched else (chosen, None)
     definitions = tuple(define(t) for t in topological_order(*outputs) if not isinstance(t, Input))

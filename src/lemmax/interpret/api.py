@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from lemmax.errors import InvalidArgument
+from lemmax.errors import EvaluationError, InvalidArgument
 from lemmax.expr.arithmetic import as_tensor
+from lemmax.expr.graph import topological_order
+from lemmax.expr.nodes import Apply, Input, Lambda
 from lemmax.expr.relation import Relation
 from lemmax.expr.tensor import Tensor
 from lemmax.interpret.arguments import as_numbers, check_assumptions
@@ -20,6 +22,14 @@ from lemmax.interpret.multiprecision import MpArithmetic
 from lemmax.interpret.protocol import Arithmetic
 from lemmax.interpret.rounded import Rounded
 from lemmax.interpret.rounding import ROUNDING
+
+MOST_ENTRIES = 100_000
+"""Largest number of entries of the arrays for which a value is evaluated again in mpmath."""
+
+SMOOTH = frozenset(
+    {"softmax", "softmax_pullback", "logsumexp", "prod", "merge", "split", "slice", "place", "concat"}
+)
+"""Functions that one point of float64 and its neighbours agree on: at ties and jumps digits would decide."""
 
 
 def evaluate(
@@ -55,6 +65,8 @@ def evaluate(
         ShapeError: arrays do not fit the shapes or one another.
         EvaluationError: an array is missing or holds no numbers, or the result is undefined.
 
+    With ``"float"``, a value on whose way float64 overflows is evaluated again with ``digits`` digits.
+
     Example:
         >>> import lemmax as lx, numpy as np
         >>> n = lx.size("n")
@@ -82,8 +94,58 @@ def evaluate(
     for name, node in evaluator.inputs.items():
         if node.assumptions and name in given:
             check_assumptions(f"array {name}", node, as_numbers(f"array {name}", given[name]))
+    if arithmetic == "float" and not batch:
+        return public(_beyond_range(evaluator, given, sizes, override, digits))
     (value,) = evaluator.run(given, sizes, chosen, override, batch)
     return public(value)
+
+
+def _beyond_range(
+    evaluator: Evaluator,
+    given: Mapping[str, Any],
+    sizes: Mapping[Any, int] | None,
+    override: Mapping[Tensor, Any] | None,
+    digits: int,
+) -> Any:
+    """Evaluate in float64, and where a value leaves its range, with the unbounded exponents of mpmath.
+
+    ``log(sum(exp(x)))`` at x = 1000 is 1000 and some, though no float64 holds ``exp(1000)``.
+    """
+    failure: EvaluationError | None = None
+    value: Any = None
+    try:
+        (value,) = evaluator.run(given, sizes, FLOAT, override)
+        if np.isfinite(value).all():
+            return value
+    except EvaluationError as error:
+        failure = error
+    if _may_leave_range(evaluator) and _is_small(given):
+        try:
+            (precise,) = evaluator.run(given, sizes, MpArithmetic(digits), override)
+            return np.array(precise, dtype=float)
+        except EvaluationError:
+            pass  # it is no matter of range
+    if failure is not None:
+        raise failure
+    return value
+
+
+def _may_leave_range(evaluator: Evaluator) -> bool:
+    """Is the value made of nothing but entrywise functions and sums, some of them exponential?"""
+    nodes = topological_order(*evaluator.roots)
+    if not all(
+        isinstance(t, Input | Lambda) or (isinstance(t, Apply) and t.function in SMOOTH) for t in nodes
+    ):
+        return False
+    bodies = [term.expr for t in nodes if isinstance(t, Lambda) for term in t.terms]
+    return any(body.has(sp.exp, sp.log, sp.sinh, sp.cosh, sp.Pow) for body in bodies)
+
+
+def _is_small(given: Mapping[str, Any]) -> bool:
+    try:
+        return sum(np.size(a) for a in given.values()) <= MOST_ENTRIES
+    except ValueError:  # a ragged list is no array
+        return False
 
 
 def find_arithmetic(arithmetic: str | Arithmetic, digits: int) -> Arithmetic:

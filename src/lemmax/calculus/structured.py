@@ -28,21 +28,22 @@ from lemmax.expr.tensor import Tensor
 
 Structured = Literal["raise", "subspace", "entries", "ignore"]
 Body = Callable[[sp.Expr, sp.Expr, sp.Expr, sp.Symbol, sp.Symbol], sp.Expr]
+"""From the entry at i and j, that at j and i, the one at i and i times a delta, i and j."""
 
 
-def _symmetric_part(x: sp.Expr, swapped: sp.Expr, delta: sp.Expr, i: sp.Symbol, j: sp.Symbol) -> sp.Expr:
+def _symmetric_part(x: sp.Expr, swapped: sp.Expr, tied: sp.Expr, i: sp.Symbol, j: sp.Symbol) -> sp.Expr:
     return (x + swapped) / 2
 
 
-def _symmetric_entries(x: sp.Expr, swapped: sp.Expr, delta: sp.Expr, i: sp.Symbol, j: sp.Symbol) -> sp.Expr:
-    return x + swapped - delta * x
+def _symmetric_entries(x: sp.Expr, swapped: sp.Expr, tied: sp.Expr, i: sp.Symbol, j: sp.Symbol) -> sp.Expr:
+    return x + swapped - tied
 
 
-def _diagonal(x: sp.Expr, swapped: sp.Expr, delta: sp.Expr, i: sp.Symbol, j: sp.Symbol) -> sp.Expr:
-    return delta * x
+def _diagonal(x: sp.Expr, swapped: sp.Expr, tied: sp.Expr, i: sp.Symbol, j: sp.Symbol) -> sp.Expr:
+    return tied
 
 
-def _lower_triangle(x: sp.Expr, swapped: sp.Expr, delta: sp.Expr, i: sp.Symbol, j: sp.Symbol) -> sp.Expr:
+def _lower_triangle(x: sp.Expr, swapped: sp.Expr, tied: sp.Expr, i: sp.Symbol, j: sp.Symbol) -> sp.Expr:
     return sp.Piecewise((x, sp.Ge(i, j)), (sp.S.Zero, True))
 
 
@@ -140,7 +141,9 @@ def restrict(t: Tensor, v: Tensor, structured: str, axis: int = 0) -> Tensor:
     i, j = indices[at], indices[at + 1]
     swapped = (*indices[:at], j, i, *indices[at + 2 :])
     make = _MAPS[structure, structured]
-    body = make(t.entry(*indices), t.entry(*swapped), sp.KroneckerDelta(i, j), i, j)
+    tied = (*indices[:at], i, i, *indices[at + 2 :])
+    delta = sp.KroneckerDelta(i, j)
+    body = make(t.entry(*indices), t.entry(*swapped), delta * t.entry(*tied), i, j)
     return Lambda(t.shape, indices, tuple(Term((), part) for part in sp.Add.make_args(sp.expand(body))))
 
 

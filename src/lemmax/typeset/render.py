@@ -94,6 +94,13 @@ def tex(x: Node, scope: Scope) -> tuple[str, int]:
     return rule(x, scope)
 
 
+def raised_base(x: Node, scope: Scope) -> str:
+    """Return the LaTeX of what gets a superscript: in parentheses if it is no atom, or a name with one."""
+    text, precedence = tex(x, scope)
+    is_raised = x.op == "atom" and "^" in text
+    return text if precedence == ATOM and not is_raised else parenthesised(text)
+
+
 def is_tall(text: str) -> bool:
     """Is the formula taller than a line?"""
     return any(mark in text for mark in _TALL)

@@ -18,6 +18,7 @@ from lemmax.typeset.render import (
     barred,
     latex_node,
     parenthesised,
+    raised_base,
     shows_range,
 )
 
@@ -85,7 +86,7 @@ def tex_entrywise(x: Node, scope: Scope) -> Rendered:
         return rf"\mathbf{{1}}{parenthesised(f'{inside} > 0', '[', ']')}", POWER
     if function == "pow" and is_scalar(x):
         base, exponent = x.args
-        return f"{latex_node(base, scope, ATOM)}^{{{latex_node(exponent, scope)}}}", POWER
+        return f"{raised_base(base, scope)}^{{{latex_node(exponent, scope)}}}", POWER
     return f"{_ENTRYWISE[function]}{parenthesised(inside)}", POWER
 
 
@@ -94,11 +95,11 @@ def tex_call(x: Node, scope: Scope) -> Rendered:
     function, *params = x.data
     (a,) = x.args
     if function == "inv":
-        return f"{latex_node(a, scope, ATOM)}^{{-1}}", POWER
+        return f"{raised_base(a, scope)}^{{-1}}", POWER
     if function in _SUPERSCRIPTS:
-        return f"{latex_node(a, scope, ATOM)}{_SUPERSCRIPTS[function]}", POWER
+        return f"{raised_base(a, scope)}{_SUPERSCRIPTS[function]}", POWER
     if function == "matrix_power":
-        return f"{latex_node(a, scope, ATOM)}^{{{latex_expression(scope.shifted(params[0]))}}}", POWER
+        return f"{raised_base(a, scope)}^{{{latex_expression(scope.shifted(params[0]))}}}", POWER
     if function == "vec" and scope.column_major:
         a = transpose(a)  # the tree holds the row-major order
     inside = latex_node(a, scope)

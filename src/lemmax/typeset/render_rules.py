@@ -22,6 +22,7 @@ from lemmax.typeset.render import (
     barred,
     latex_node,
     parenthesised,
+    raised_base,
     shows_range,
     tex,
 )
@@ -134,7 +135,7 @@ def tex_transpose(x: Node, scope: Scope) -> Rendered:
     if a.op == "atom":
         return tex_atom(a, scope, transposed=True)
     if a.op == "call" and a.data[0] == "inv":
-        return rf"{latex_node(a.args[0], scope, ATOM)}^{{-\top}}", POWER
+        return rf"{raised_base(a.args[0], scope)}^{{-\top}}", POWER
     text, precedence = tex(a, scope)
     closed = precedence == ATOM or (precedence == POWER and text.endswith((")", "]")))
     return rf"{text if closed else parenthesised(text)}^\top", POWER

@@ -81,10 +81,9 @@ def sized(side: object, verdict: lx.Verdict) -> dict[str, int]:
 
 
 def test_what_the_normal_form_does_not_see_is_unknown_not_refuted() -> None:
-    verdict = lx.equal(lx.sum(lx.softmax(A, axis=-1), axis=-1), lx.ones(n))
+    verdict = lx.equal(lx.pinv(A.T), lx.pinv(A).T)
     assert verdict.name == "unknown"
     assert "agree at 8 of 8 points" in verdict.reason
-    assert lx.equal(lx.inv(A @ B), lx.inv(B) @ lx.inv(A)).name == "unknown"
 
 
 def test_a_difference_far_below_double_precision_is_still_found() -> None:

@@ -15,6 +15,9 @@ import numpy as np
 import sympy as sp
 
 from lemmax.calculus.normal_form import TooLarge, has_floats, is_zero, normal_form
+from lemmax.calculus.rewriting.engine import TooLarge as Unproved
+from lemmax.calculus.rewriting.prove import prove_zero
+from lemmax.calculus.rewriting.records import Ledger
 from lemmax.check.structures import in_free_entries, obey
 from lemmax.errors import EvaluationError, ShapeError, UnsupportedYet
 from lemmax.expr.arithmetic import as_tensor
@@ -27,6 +30,7 @@ from lemmax.interpret import Evaluator
 from lemmax.interpret.multiprecision import MpArithmetic
 from lemmax.statement.verdict import Comparison, Verdict, Witness
 
+_BASIC = ("definitions", "expansion", "delta", "dummies")
 _REWRITES = "definitions written out, products multiplied out, deltas contracted, dummies renamed"
 _FLOATS = "a float such as 0.1 is the binary number next to 1/10: write Fraction(1, 10) for an exact one"
 _POINTS = 8
@@ -65,10 +69,11 @@ def equal(a: Tensor | Scalar, b: Tensor | Scalar, seed: int = 0) -> Verdict:
     floats = has_floats(left - right)
     try:
         if is_zero(normal_form(left - right)):
-            return Verdict("proved", f"normal forms agree ({_REWRITES})")
+            return Verdict("proved", f"normal forms agree ({_REWRITES})", rewrites=_BASIC)
         free = in_free_entries(left - right)
         if free is not None and is_zero(normal_form(free)):
-            return Verdict("proved", f"normal forms in the free entries agree ({_REWRITES})")
+            reason = f"normal forms in the free entries agree ({_REWRITES})"
+            return Verdict("proved", reason, rewrites=("free entries", *_BASIC))
         if floats and is_zero(normal_form(left - right, decimals=True)):
             return Verdict(
                 "unknown", f"the sides agree if floats are the decimals that they print; {_FLOATS}"
@@ -86,8 +91,27 @@ def equal(a: Tensor | Scalar, b: Tensor | Scalar, seed: int = 0) -> Verdict:
         if witness is not None:
             return Verdict("refuted", "the sides differ at a point", witness)
         agreed += 1
+    if not floats:
+        ledger = Ledger()
+        if _is_proved(left - right, ledger):
+            return _proved(ledger)
+        if ledger.missed:
+            reason += f" (not used: {', '.join(map(str, ledger.missed))}: not known to hold)"
     close = f" up to the rounding of constants; {_FLOATS}" if floats else ""
     return Verdict("unknown", f"{reason}, but the sides agree at {agreed} of {_POINTS} points{close}")
+
+
+def _is_proved(difference: Tensor, ledger: Ledger) -> bool:
+    try:
+        return prove_zero(difference, ledger)
+    except (Unproved, UnsupportedYet):
+        return False
+
+
+def _proved(ledger: Ledger) -> Verdict:
+    extra = [r for r in ledger.used if r.name not in _BASIC]
+    text = f"normal forms agree wherever both sides are defined, by: {'; '.join(map(str, extra))}"
+    return Verdict("proved", text, rewrites=(*_BASIC, *(r.name for r in extra)))
 
 
 def _points(left: Tensor, right: Tensor, seed: int) -> Iterator[tuple[dict[str, int], dict[str, np.ndarray]]]:

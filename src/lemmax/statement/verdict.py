@@ -84,11 +84,13 @@ class Verdict:
         name: one of :data:`VERDICTS`.
         reason: why, in words: the rewrites of a proof, the reason of an ``unknown``.
         witness: what refutes it, for ``refuted``.
+        rewrites: names of the identities that a proof of equality uses.
     """
 
     name: VerdictName
     reason: str = ""
     witness: Witness | None = None
+    rewrites: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Check the name; a refutation shows its witness."""

@@ -61,9 +61,12 @@ def find_repair(
         if repair is not None:
             return repair
     related = _related(source, claim, target, parts, reader, at, seed)
+    letters = frozenset(reader.indices or _leading(source, reader, target))
+    if related is not None and related.kind == "vec order":  # say which factors, if that is enough
+        exchanges = (e for e in edits(source, found, letters) if e.kind == related.kind)
+        return _first(source, exchanges, reader, right, at, seed) or related
     if related is not None:
         return related
-    letters = frozenset(reader.indices or _leading(source, reader, target))
     return _first(
         source,
         itertools.chain(

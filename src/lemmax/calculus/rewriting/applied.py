@@ -1,0 +1,257 @@
+r"""Identities of applied functions: softmax, log-sum-exp, products, inverses, determinants, merged axes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, TypeAlias
+
+import sympy as sp
+
+from lemmax.calculus.rewriting.determinants import determinant
+from lemmax.calculus.rewriting.inverses import polynomial_of
+from lemmax.calculus.rewriting.kronecker import kronecker_factors, rank_one_parts
+from lemmax.calculus.rewriting.merged import groups_of
+from lemmax.calculus.rewriting.symmetry import is_symmetric
+from lemmax.calculus.rewriting.words import P
+from lemmax.calculus.terms import split_factors
+from lemmax.expr import arithmetic, functions, linalg, reductions
+from lemmax.expr.indexing import merge
+from lemmax.expr.indices import free_indices, fresh
+from lemmax.expr.nodes import Apply, Input, Lambda, Term
+from lemmax.expr.sizes import product, same_size
+from lemmax.expr.tensor import Tensor
+
+if TYPE_CHECKING:
+    from lemmax.calculus.rewriting.engine import Engine
+
+Rule: TypeAlias = "Callable[[Engine, Apply], Tensor | None]"
+
+
+def rewrite_apply(engine: Engine, node: Apply) -> Tensor | None:
+    """Return what an applied function is equal to, in simpler terms; ``None`` if no identity applies."""
+    rule = RULES.get(node.function)
+    return None if rule is None else rule(engine, node)
+
+
+# -- along axes --------------------------------------------------------------------------------------
+def _softmax(engine: Engine, node: Apply) -> Tensor:
+    engine.ledger.note("softmax")
+    axis = node.param("axis")
+    weights = functions.of_tensor("exp", node.operands[0])
+    return arithmetic.divide(weights, reductions.sum(weights, axis=axis, keepdims=True))
+
+
+def _logsumexp(engine: Engine, node: Apply) -> Tensor:
+    engine.ledger.note("log-sum-exp")
+    weights = functions.of_tensor("exp", node.operands[0])
+    axes, keep = node.param("axes"), bool(node.param("keepdims"))
+    return functions.of_tensor("log", reductions.sum(weights, axis=axes, keepdims=keep))
+
+
+def _prod(engine: Engine, node: Apply) -> Tensor | None:
+    """Write the product of a product of entries as a product of products."""
+    t = node.operands[0]
+    axes, keep = node.param("axes"), bool(node.param("keepdims"))
+    assert isinstance(axes, tuple)
+    if not isinstance(t, Lambda) or len(t.terms) != 1 or t.terms[0].bound:
+        return None
+    coefficient, factors = split_factors(t.terms[0].expr)
+    running = {t.indices[a] for a in axes if isinstance(a, int)}
+    count = product(tuple(t.shape[a] for a in axes if isinstance(a, int)))
+    simple = len(factors) == 1 and coefficient == 1 and not isinstance(factors[0], sp.exp | sp.Pow)
+    if simple and factors[0].free_symbols & running:
+        return None
+    result: Tensor = arithmetic.as_tensor(coefficient**count)
+    for f in factors:
+        base, exponent = f.as_base_exp()
+        own = Lambda(t.shape, t.indices, (Term((), base),))
+        if not base.free_symbols & running and not exponent.free_symbols & running:
+            own = Lambda(t.shape, t.indices, (Term((), base ** (exponent * count)),))
+            factor = reductions.sum(own, axis=axes, keepdims=keep) / count
+        elif isinstance(f, sp.exp):
+            exponents = Lambda(t.shape, t.indices, (Term((), f.args[0]),))
+            factor = functions.of_tensor("exp", reductions.sum(exponents, axis=axes, keepdims=keep))
+        elif exponent.is_Integer:
+            factor = Apply("prod", (own,), node.shape, node.params) ** exponent
+        else:
+            return None
+        result = result * factor
+    engine.ledger.note("product")
+    return result
+
+
+# -- matrices -----------------------------------------------------------------------------------------
+def _inverse(engine: Engine, node: Apply) -> Tensor | None:
+    m = node.operands[0]
+    if isinstance(m, Input) and "orthogonal" in m.assumptions:
+        engine.ledger.note("orthogonal")
+        return linalg.matrix_transpose(m)
+    if isinstance(m, Apply) and m.function == "inv":
+        engine.ledger.note("inverse of an inverse")
+        return m.operands[0]
+    if isinstance(m, Apply) and m.function == "merge":
+        factors = kronecker_factors(m)
+        if factors is not None:
+            engine.ledger.note("Kronecker inverse")
+            return _kron(linalg.inv(factors[0]), linalg.inv(factors[1]), m)
+    if isinstance(m, Input) and "diagonal" in m.assumptions and m.ndim == 2:
+        i, j = free_indices(2)
+        m = Lambda(m.shape, (i, j), (Term((), sp.KroneckerDelta(i, j) * m.entry(i, i)),))
+    if not isinstance(m, Lambda) or m.ndim != 2:
+        return None
+    alphabet = engine.inverse_rules.alphabet
+    poly = polynomial_of(m, alphabet)
+    if not poly:
+        return _rank_one(engine, m)
+    if all(alphabet.letters[name].diagonal for w in poly for name, _ in w):
+        i, j = fresh(2)
+        entries = sp.Add(
+            *[c * sp.Mul(*[alphabet.letters[n].expr.xreplace({P: i}) for n, _ in w]) for w, c in poly.items()]
+        )
+        engine.ledger.note("inverse of a diagonal")
+        return Lambda(m.shape, (i, j), (Term((), sp.KroneckerDelta(i, j) / entries),))
+    if len(poly) > 1:
+        scaled = _scaled_sum(engine, m)
+        return scaled if scaled is not None else _orientated(engine, m)
+    (word, c), *_ = poly.items()
+    if len(word) == 1 and c == 1:
+        name, flip = word[0]
+        whole = alphabet.tensor_of((name, False))
+        if not flip or whole.digest == m.digest:
+            return None
+        engine.ledger.note("inverse of a transpose")
+        return linalg.matrix_transpose(linalg.inv(whole))
+    square = all(alphabet.is_square(letter) for letter in word)
+    if not square and c == 1:
+        return _orientated(engine, m)
+    if c != 1:
+        engine.ledger.note("inverse of a multiple")
+    if not square:
+        i, j = fresh(2)
+        term = alphabet.write(word, i, j)
+        return linalg.inv(Lambda(m.shape, (i, j), (term,))) / arithmetic.as_tensor(c)
+    engine.ledger.note("inverse of a product")
+    result: Tensor | None = None
+    for letter in reversed(word):
+        factor = linalg.inv(alphabet.tensor_of(letter))
+        result = factor if result is None else result @ factor
+    return result if result is None or c == 1 else result / arithmetic.as_tensor(c)
+
+
+def _scaled_sum(engine: Engine, m: Lambda) -> Tensor | None:
+    """Take a common coefficient out of an inverse."""
+    split = [split_factors(t.expr)[0] for t in m.terms]
+    c = split[0]
+    if c == 1 or (len({*split}) > 1 and c != -1 and not c.free_symbols and c.is_Rational is False):
+        return None
+    if c == 1:
+        return None
+    engine.ledger.note("inverse of a multiple")
+    inner = Lambda(m.shape, m.indices, tuple(Term(t.bound, sp.expand_mul(t.expr / c)) for t in m.terms))
+    return linalg.inv(inner) / arithmetic.as_tensor(c)
+
+
+def _orientated(engine: Engine, m: Lambda) -> Tensor | None:
+    """Write the inverse of a transpose as the transpose of an inverse, one of the two being preferred."""
+    turned = engine.tensor(linalg.matrix_transpose(m))
+    if is_symmetric(m) or not isinstance(turned, Lambda) or _text(m) <= _text(turned):
+        return None
+    engine.ledger.note("inverse of a transpose")
+    return linalg.matrix_transpose(linalg.inv(turned))
+
+
+def _text(m: Lambda) -> str:
+    from lemmax.calculus.rewriting.dummies import text_of
+
+    return "|".join(f"{text_of(t.expr, {})}{t.bound}" for t in m.terms)
+
+
+def _rank_one(engine: Engine, m: Lambda) -> Tensor | None:
+    """Write out the inverse of A plus an outer product."""
+    parts = rank_one_parts(m)
+    if parts is None:
+        return None
+    a, u, v = parts
+    if not engine.may_invert(a):
+        engine.ledger.miss("Sherman-Morrison")
+        return None
+    engine.ledger.note("Sherman-Morrison")
+    inverse = linalg.inv(a)
+    left, right = inverse @ u, v @ inverse
+    return inverse - linalg.outer(left, right) / (1 + linalg.dot(v, left))
+
+
+def _det(engine: Engine, node: Apply) -> Tensor | None:
+    factors = determinant(engine, node.operands[0])
+    if factors is None:
+        return None
+    result = arithmetic.as_tensor(1)
+    for t, exponent in factors:
+        result = result * t**exponent
+    return result
+
+
+def _logdet(engine: Engine, node: Apply) -> Tensor | None:
+    m = node.operands[0]
+    if m.ndim != 2:
+        return None
+    engine.ledger.note("log det")
+    factors = determinant(engine, m)
+    if factors is None:
+        return functions.of_tensor("log", linalg.det(m))
+    result = arithmetic.as_tensor(0)
+    for t, exponent in factors:
+        if isinstance(t, Apply) and t.function == "prod":
+            logs = functions.of_tensor("log", functions.of_tensor("abs", t.operands[0]))
+            result = result + exponent * reductions.sum(logs)
+        elif isinstance(t, Apply) and t.function == "det":
+            result = result + exponent * linalg.logdet(t.operands[0])
+        else:
+            result = result + exponent * functions.of_tensor("log", functions.of_tensor("abs", t))
+    return result
+
+
+# -- merged axes -----------------------------------------------------------------------------------------
+def _split(engine: Engine, node: Apply) -> Tensor | None:
+    inner = node.operands[0]
+    if isinstance(inner, Apply) and inner.function == "merge" and groups_of(inner) == groups_of(node):
+        whole = inner.operands[0]
+        if all(same_size(a, b) for a, b in zip(whole.shape, node.shape, strict=True)):
+            engine.ledger.note("merged axes")
+            return whole
+    return None
+
+
+def _merge(engine: Engine, node: Apply) -> Tensor | None:
+    inner = node.operands[0]
+    if not isinstance(inner, Apply) or inner.function not in ("merge", "split"):
+        return None
+    if inner.function == "split":
+        if groups_of(inner) == groups_of(node):
+            engine.ledger.note("merged axes")
+            return inner.operands[0]
+        return None
+    engine.ledger.note("merged axes")
+    within = groups_of(inner)
+    return merge(
+        inner.operands[0], *[tuple(a for g in group for a in within[g]) for group in groups_of(node)]
+    )
+
+
+def _kron(a: Tensor, b: Tensor, like: Apply) -> Tensor:
+    i, k, j, q = free_indices(4)
+    inner = Lambda(like.operands[0].shape, (i, k, j, q), (Term((), a.entry(i, j) * b.entry(k, q)),))
+    return Apply("merge", (inner,), like.shape, like.params)
+
+
+RULES: Mapping[str, Rule] = {
+    "softmax": _softmax,
+    "logsumexp": _logsumexp,
+    "prod": _prod,
+    "inv": _inverse,
+    "det": _det,
+    "logdet": _logdet,
+    "split": _split,
+    "merge": _merge,
+}
+"""Functions with the rule that rewrites them."""

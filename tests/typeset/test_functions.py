@@ -176,3 +176,14 @@ def test_functions_that_the_interpreter_knows_can_be_typeset() -> None:
     from lemmax.interpret.applications import APPLICATIONS
 
     assert set(APPLICATIONS) <= set(TABLE)
+
+
+def test_a_free_index_is_a_leading_axis() -> None:
+    n = lx.size("n")
+    A, y = lx.tensor("A", n, n), lx.tensor("y", n)
+    g = lx.gradient(lx.dot(y, lx.prod(A, axis=1)), A)
+    text = lx.latex(g)
+    assert text.startswith("y_i ")  # not a column over i for each j, which would read as the transpose
+    back = lx.parse_latex(text, like=g, indices="ij", A=A, y=y)
+    assert lx.equal(back, g).name != "refuted"
+    assert lx.equal(back, g.T).name == "refuted"

@@ -234,10 +234,14 @@ def _written_out(node: Tensor) -> Tensor:
 
 
 def _subscripts(reader: Reader, t: Tensor) -> frozenset[int]:
-    """Return the axes of the whole that are subscripts: leading ones, and those that its terms open."""
+    """Return the axes of the whole that are subscripts: leading ones, and those that its terms open.
+
+    Those before an opened one are opened too: a formula with a free index is read as its leading axis.
+    """
     if isinstance(t, Derivative):  # of a scalar: families of the variable; else by the two names alone
         return frozenset(range(t.wrt.ndim - 2)) if t.of.ndim == 0 else frozenset()
-    return reader.family_axes(t) | frozenset(range(t.ndim - 2))
+    opened = reader.family_axes(t)
+    return frozenset(range(max(t.ndim - 2, 1 + max(opened, default=-1))))
 
 
 def right_hand_side(

@@ -23,7 +23,7 @@ import lemmax as lx
 sys.path.insert(0, str(Path(__file__).parent))
 from peers import expert_numpy as expert
 
-ROUNDS = {"small": 400, "medium": 150, "large": 25}
+ROUNDS = {"small": 1000, "medium": 300, "large": 40}
 
 
 def generated() -> Any:

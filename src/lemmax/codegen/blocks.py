@@ -25,13 +25,14 @@ def softmax(r: Renderer, v: Value, name: str, names: Names) -> list[str]:
     lines = []
     if masked:
         top = names.take(f"{name}_top")
-        lines += [
-            f"{top} = {shift}",
-            f"if np.isneginf({top}.real).any():",
-            f'    raise ValueError("{_MASKED}")',
-        ]
+        lines += [f"{top} = {shift}", *masked_rows_lines(top)]
         shift = top
     return [*lines, f"{name} = np.exp({a.at(SUM)} - {shift})", f"{name} /= {name}.sum({over})"]
+
+
+def masked_rows_lines(top: str) -> list[str]:
+    """Refuse rows whose largest entry is -inf."""
+    return [f"if np.isneginf({top}.real).any():", f'    raise ValueError("{_MASKED}")']
 
 
 def logsumexp(r: Renderer, v: Value, name: str, names: Names) -> list[str]:
@@ -79,7 +80,7 @@ def place(r: Renderer, v: Value, name: str, names: Names) -> list[str]:
     """Zeros with an array written at one place."""
     return [
         f"{name} = np.zeros({r.shape(v.shape)}, dtype=dtype)",
-        f"{name}[{r.bounds(v.params)}] = {r.operand(v.args[0]).text}",
+        f"{name}[{r.bounds(v.params, v.shape)}] = {r.operand(v.args[0]).text}",
     ]
 
 

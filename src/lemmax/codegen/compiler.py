@@ -39,6 +39,7 @@ def compile(
     softmax_gradient: SoftmaxGradient = "auto",
     sizes: Mapping[str, int] | None = None,
     inputs: Sequence[Input] | None = None,
+    buffers: bool | None = None,
     target: Target = NUMPY,
 ) -> CompiledFunction:
     """Return a function that computes ``t`` from arrays, with its source text.
@@ -54,6 +55,9 @@ def compile(
         sizes: typical sizes by name; they decide the order of contractions, never a value.
         inputs: the arguments in order: all variables that occur, and others if you like, whose shapes are
             checked and may give sizes that nothing else gives; by default those that occur.
+        buffers: whether intermediate results are written into memory that the function keeps from call to
+            call; results are new arrays in any case, and calls at once do not share. ``None`` keeps memory
+            where there are many intermediate results; ``False`` gives the shortest text.
         target: what the plan is written down in.
 
     Raises:
@@ -69,7 +73,7 @@ def compile(
     """
     several = not isinstance(t, Tensor)
     roots = _as_roots(t)
-    plan = make_plan(roots, several, batch, name, outputs, softmax_gradient, sizes, inputs)
+    plan = make_plan(roots, several, batch, name, outputs, softmax_gradient, sizes, inputs, buffers)
     source = target.emit(plan)
     return CompiledFunction(source, plan, target.load(source, plan.name))
 
@@ -83,6 +87,7 @@ def make_plan(
     softmax_gradient: SoftmaxGradient = "auto",
     sizes: Mapping[str, int] | None = None,
     inputs: Sequence[Input] | None = None,
+    buffers: bool | None = None,
 ) -> Plan:
     """Return the plan for ``roots``; the arguments are those of :func:`compile`."""
     variables = _inputs(roots, inputs)
@@ -95,7 +100,7 @@ def make_plan(
     values = planner.run()
     function = _function_name(name, roots, several, arguments)
     wished = _output_names(roots, outputs)
-    return schedule(program, planner, values, function, wished, several)
+    return schedule(program, planner, values, function, wished, several, buffers)
 
 
 def _as_roots(t: object) -> list[Tensor]:

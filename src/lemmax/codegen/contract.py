@@ -2,8 +2,8 @@ r"""One contraction of two labelled values, as a matrix product wherever it is o
 
 The labels of two operands fall into four groups: batch (in both, kept), rows (in the left only),
 columns (in the right only) and inner (in both, summed).  With one inner label the product is a
-batched matrix product on views, the remaining rows and columns broadcast: ``X[:, None] @ WQ``.
-With several inner labels, or families of families, the axes of each group are merged, so that one
+batched matrix product on views, the remaining rows or columns broadcast: ``X @ WQ``.
+With several inner labels, or families on both sides, the axes of each group are merged, so that one
 matrix product sums over samples and tokens at once: ``X.reshape(N * n, D).T @ G.reshape(N * n, H * d)``.
 """
 
@@ -34,8 +34,8 @@ def contract(pool: Pool, frame: Frame, a: Labelled, b: Labelled, keep: Collectio
         return _matrix_vector(pool, frame, a, b, inner)
     if not rows or not columns:
         return _batched_matrix_vector(pool, frame, a, b, batch, inner)
-    # families on both sides within families would mean very many small products: merge them instead
-    crossed = bool(batch) and len(rows) > 1 and len(columns) > 1
+    # families on both sides would mean very many small products: merge them into one large product
+    crossed = len(rows) > 1 and len(columns) > 1
     if len(inner) == 1 and not crossed:
         return _broadcast_product(pool, a, b, batch, rows, columns, inner[0])
     return _merged_product(pool, frame, a, b, batch, rows, columns, inner)

@@ -11,6 +11,10 @@ from lemmax.codegen.load import load
 from lemmax.codegen.records import Plan
 from lemmax.errors import InvalidArgument
 
+# one type and one dtype stand for the common case, in which nothing has to be converted
+_ARRAYS = frozenset({np.ndarray})
+_DOUBLES = frozenset({np.dtype(np.float64)})
+
 
 class CompiledFunction:
     """A function made from a tensor expression.
@@ -32,6 +36,8 @@ class CompiledFunction:
         self.plan = plan
         self.inputs = plan.arguments
         self._function = function
+        self._arguments = frozenset(self.inputs)
+        self._scalars = tuple(t.ndim == 0 for _, t in plan.outputs)
         self.__name__ = plan.name
         self.__doc__ = function.__doc__
 
@@ -51,14 +57,20 @@ class CompiledFunction:
             ValueError: shapes do not fit; the generated code says which.
         """
         given = self._bind(arrays, named)
-        result = self._function(
-            *[_as_array(self.__name__, n, a) for n, a in zip(self.inputs, given, strict=True)]
+        if {type(a) for a in given} != _ARRAYS or {a.dtype for a in given} != _DOUBLES:
+            given = [_as_array(self.__name__, n, a) for n, a in zip(self.inputs, given, strict=True)]
+        result = self._function(*given)
+        if not self.plan.returns_tuple:
+            return _as_number(result) if self._scalars[0] else result
+        return tuple(
+            [_as_number(r) if scalar else r for r, scalar in zip(result, self._scalars, strict=True)]
         )
-        return tuple(map(_as_result, result)) if self.plan.returns_tuple else _as_result(result)
 
     def _bind(self, arrays: tuple[Any, ...], named: dict[str, Any]) -> Sequence[Any]:
         if not named and len(arrays) == len(self.inputs):
             return arrays
+        if not arrays and named.keys() == self._arguments:
+            return [named[name] for name in self.inputs]
         expected = f"{self.__name__} takes {', '.join(self.inputs) or 'no arrays'}"
         if len(arrays) > len(self.inputs):
             raise InvalidArgument(f"{expected}; {len(arrays)} arrays were given by position.")
@@ -100,6 +112,6 @@ def _as_array(function: str, name: str, value: Any) -> np.ndarray[Any, np.dtype[
     return array
 
 
-def _as_result(value: Any) -> Any:
-    """Return a scalar as a Python number, an array as it is."""
-    return value if isinstance(value, np.ndarray) and value.ndim else np.asarray(value).item()
+def _as_number(value: Any) -> Any:
+    """Return a scalar as a Python number."""
+    return value.item() if hasattr(value, "item") else value

@@ -6,6 +6,7 @@ import textwrap
 
 from lemmax._version import __version__
 from lemmax.codegen.blocks import BLOCKS
+from lemmax.codegen.buffered import BufferedBody
 from lemmax.codegen.formula import FormulaWriter, NameOf
 from lemmax.codegen.naming import Names
 from lemmax.codegen.prelude import conversion_lines, shape_lines
@@ -40,11 +41,21 @@ def numpy_source(plan: Plan) -> str:
     ]
     renderer = Renderer(plan.variables, plan.sizes)
     names = Names([*plan.arguments, *plan.sizes.values(), *plan.variables.values(), plan.name])
-    for statement in plan.statements:
-        if statement.tensor is not None and _is_told(statement, plan):
-            comment = f"# {writer.definition(statement.tensor, statement.name)}"
-            body += [comment] if len(comment) <= WIDTH - 4 else []
-        body += _statement_lines(statement, renderer, names)
+
+    def comment(s: Statement) -> list[str]:
+        if s.tensor is None or not _is_told(s, plan):
+            return []
+        text = f"# {writer.definition(s.tensor, s.name)}"
+        return [text] if len(text) <= WIDTH - 4 else []
+
+    module: list[str] = []
+    if plan.memory is None:
+        for statement in plan.statements:
+            body += [*comment(statement), *_statement_lines(statement, renderer, names)]
+    else:
+        buffered = BufferedBody(plan, plan.memory, names, comment, _statement_lines)
+        module = [*buffered.function, "", ""]
+        body += buffered.lines
     body += _return_lines(plan)
     imports = ["import math", ""] if "erf" in operations else []
     lines = [
@@ -53,6 +64,7 @@ def numpy_source(plan: Plan) -> str:
         "import numpy as np",
         "",
         "",
+        *module,
         *comma_list(f"def {plan.name}(", plan.arguments, "):"),
         *textwrap.indent("\n".join(_docstring(plan, writer)), "    ").split("\n"),
         *[f"    {line}" if line else "" for line in body],

@@ -16,12 +16,14 @@ from lemmax.codegen.contract import contract, hadamard, sum_out
 from lemmax.codegen.elementwise import Reader
 from lemmax.codegen.factoring import Factored, common_factors
 from lemmax.codegen.forms import Choice
+from lemmax.codegen.fusion import fuse_products
 from lemmax.codegen.labels import Frame, Label, Labelled, align
 from lemmax.codegen.lower import Definition, Product, Program, labels_of
 from lemmax.codegen.order import Order, Tree, best_order, representative, step_cost
+from lemmax.codegen.orientation import orient
 from lemmax.codegen.shared import SharedProducts
 from lemmax.codegen.values import Pool, Value, constant
-from lemmax.codegen.views import fresh_outputs, without_idle_pins
+from lemmax.codegen.views import fresh_outputs, reachable, without_idle_pins
 from lemmax.errors import UnsupportedYet
 from lemmax.expr.nodes import Apply, Lambda
 from lemmax.expr.sizes import Size
@@ -40,6 +42,7 @@ class Planner:
         names: name of the tensor that a value belongs to, by value number; the first one wins.
         tensors: the tensor behind each value that is one, for comments.
         choices: decisions with their reasons.
+        sources: the product that a part of a larger one was, by number of the part, for its name.
     """
 
     def __init__(self, program: Program, extents: dict[sp.Symbol, int]) -> None:
@@ -48,6 +51,7 @@ class Planner:
         self.names: dict[int, str] = {}
         self.tensors: dict[int, Tensor] = {}
         self.choices: list[Choice] = list(program.choices)
+        self.sources: dict[int, Value] = {}
         self._program = program
         self._extents = extents
         self._arrays: dict[str, Value] = {}
@@ -66,11 +70,26 @@ class Planner:
             if defined.name is not None and value.op not in ("input", "number"):
                 self.names.setdefault(value.number, defined.name)
             self.tensors.setdefault(value.number, defined)
-        roots = fresh_outputs(self.pool, [self._arrays[t.digest] for t in self._program.outputs])
-        new = without_idle_pins(self.pool, roots)
+        roots = [self._arrays[t.digest] for t in self._program.outputs]
+        roots = self._replaced(roots, without_idle_pins(self.pool, roots))
+        for improve in (fuse_products, orient):
+            new, choices = improve(self.pool, roots, self._size)
+            self.choices += choices
+            roots = self._replaced(roots, new)
+        return fresh_outputs(self.pool, roots)
+
+    def _replaced(self, roots: Sequence[Value], new: Mapping[int, Value]) -> list[Value]:
+        """Return what takes the place of ``roots``; names and tensors go over to the new values."""
         self.names = {new[number].number: name for number, name in self.names.items() if number in new}
         self.tensors = {new[number].number: t for number, t in self.tensors.items() if number in new}
+        self.sources = {new[number].number: v for number, v in self.sources.items() if number in new}
+        for v in reachable(roots):
+            if v.op == "matmul" and new[v.number].op == "slice":
+                self.sources.setdefault(new[v.number].number, v)
         return [new[root.number] for root in roots]
+
+    def _size(self, size: sp.Expr) -> float:
+        return representative(size, self._extents)
 
     def _array(self, t: Tensor) -> Value:
         return self._arrays[t.digest]

@@ -37,24 +37,24 @@ def conversion_lines(plan: Plan, complex_allowed: bool) -> list[str]:
         return ["dtype = np.dtype(np.float64)"]
     comma = "," if len(plan.arguments) == 1 else ""
     kinds, expected = ("fc", "numbers") if complex_allowed else ("f", "real numbers")
+    refusal = raising(f"{plan.name}: expected arrays of {expected}", "{[str(a.dtype) for a in arrays]}")
     return [
         *comma_list("arrays = [np.asarray(a) for a in (", plan.arguments, f"{comma})]"),
+        "dtype = np.dtype(np.float64)",
         "dtypes = {a.dtype for a in arrays}",
-        "dtype = np.dtype(np.float32)",
         "if dtypes != {dtype}:  # single precision is kept if all arrays have it",
-        "    dtype = np.result_type(np.float64, *dtypes)",
-        f'if dtype.kind not in "{kinds}":',
-        *raising(f"{plan.name}: expected arrays of {expected}", "{[str(a.dtype) for a in arrays]}"),
-        *_converted(plan.arguments),
+        "    single = np.dtype(np.float32)",
+        "    dtype = single if dtypes == {single} else np.result_type(dtype, *dtypes)",
+        f'    if dtype.kind not in "{kinds}":',
+        *[f"    {line}" for line in refusal],
+        "    arrays = [a.astype(dtype, copy=False) for a in arrays]",
+        *_unpacked(plan.arguments, comma),
     ]
 
 
-def _converted(arguments: Sequence[str]) -> list[str]:
-    comma = "," if len(arguments) == 1 else ""
-    line = f"{', '.join(arguments)}{comma} = [a.astype(dtype, copy=False) for a in arrays]"
-    if len(line) <= WIDTH:
-        return [line]
-    return comma_list("(", arguments, ") = [a.astype(dtype, copy=False) for a in arrays]", width=0)
+def _unpacked(arguments: Sequence[str], comma: str) -> list[str]:
+    line = f"{', '.join(arguments)}{comma} = arrays"
+    return [line] if len(line) <= WIDTH else comma_list("(", arguments, ") = arrays", width=0)
 
 
 def shape_lines(plan: Plan) -> list[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import sympy as sp
 
 from lemmax.codegen.forms import Choice
+from lemmax.codegen.memory import Memory
 from lemmax.codegen.values import Shape, Value
 from lemmax.expr.nodes import Input
 from lemmax.expr.tensor import Tensor
@@ -52,6 +53,7 @@ class Plan:
         instance_axis: the size of the instance axis, if there is one.
         variables: variable (or argument) by number of its value.
         choices: decisions with their reasons.
+        memory: where intermediate results lie, if they are written into kept buffers.
     """
 
     name: str
@@ -64,6 +66,7 @@ class Plan:
     instance_axis: sp.Symbol | None
     variables: dict[int, str]
     choices: tuple[Choice, ...]
+    memory: Memory | None = None
 
     @property
     def flops(self) -> sp.Expr:

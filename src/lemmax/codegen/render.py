@@ -29,7 +29,7 @@ from lemmax.codegen.pytext import (
 from lemmax.codegen.render_matrices import MATRIX_RENDERERS
 from lemmax.codegen.values import Value, constant
 from lemmax.errors import UnsupportedYet
-from lemmax.expr.sizes import Size
+from lemmax.expr.sizes import Size, same_size
 
 
 class Renderer:
@@ -65,9 +65,13 @@ class Renderer:
         """Return a shape as the text of a tuple."""
         return tuple_text([self.size(s) for s in sizes])
 
-    def bounds(self, params: tuple[Any, ...]) -> str:
-        """Return the subscript of a slice."""
-        parts = [":" if p is None else f"{self.size(p[0])}:{self.size(p[1])}" for p in params]
+    def bounds(self, params: tuple[Any, ...], whole: tuple[Size, ...]) -> str:
+        """Return the subscript of a slice of an array of shape ``whole``."""
+        parts = []
+        for p, size in zip(params, whole, strict=True):
+            start = "" if p is None or p[0] == 0 else self.size(p[0])
+            stop = "" if p is None or same_size(p[1], size) else self.size(p[1])
+            parts.append(f"{start}:{stop}")
         while len(parts) > 1 and parts[-1] == ":":
             parts.pop()
         return ", ".join(parts)
@@ -135,7 +139,7 @@ def _take(r: Renderer, v: Value) -> Text:
 
 
 def _slice(r: Renderer, v: Value) -> Text:
-    return Text(f"{r.operand(v.args[0]).at(ATOM)}[{r.bounds(v.params)}]")
+    return Text(f"{r.operand(v.args[0]).at(ATOM)}[{r.bounds(v.params, v.args[0].shape)}]")
 
 
 def _diagonal(r: Renderer, v: Value) -> Text:

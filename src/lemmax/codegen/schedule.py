@@ -6,11 +6,13 @@ a variable is decided in :mod:`lemmax.codegen.variables`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import sympy as sp
 
+from lemmax.codegen.forms import Choice
 from lemmax.codegen.lower import Program
+from lemmax.codegen.memory import Memory, plan_memory
 from lemmax.codegen.naming import Names, argument_names, size_names
 from lemmax.codegen.planner import Planner
 from lemmax.codegen.records import Plan, Statement
@@ -19,6 +21,9 @@ from lemmax.codegen.variables import LEAVES, VIEWS, Chooser
 from lemmax.codegen.views import reachable
 from lemmax.errors import InvalidArgument
 from lemmax.expr.tensor import identifier
+
+FEWEST_BUFFERS = 6
+"""With fewer buffers a function makes its arrays as it goes, unless buffers are asked for."""
 
 RISKY = frozenset(
     {"call", "divide", "power", "multiply", "add", "matmul", "scale", "logsumexp", "logdet", "sigmoid"}
@@ -51,6 +56,7 @@ def schedule(
     name: str,
     output_names: Sequence[str | None],
     returns_tuple: bool,
+    buffers: bool | None = None,
 ) -> Plan:
     """Return the plan of a function called ``name``.
 
@@ -77,7 +83,9 @@ def schedule(
     for v in chosen:
         if v.number not in variables:
             logits = any(u.op in ("softmax", "logsumexp") and v in u.args for u in chooser.order)
-            variables[v.number] = names.take("logits" if logits else wished_name(v, variables))
+            variables[v.number] = names.take(
+                "logits" if logits else wished_name(v, variables, planner.sources)
+            )
         inside = inline_values(v, variables)
         operands = tuple(
             dict.fromkeys(variables[a.number] for a in inside if a.number in variables and a is not v)
@@ -98,11 +106,45 @@ def schedule(
                 ),
             )
         )
+    memory, remarks = _memory(statements, variables, roots, buffers)
+    choices = [*planner.choices, *remarks]
     outputs = tuple((variables[r.number], t) for r, t in zip(roots, program.outputs, strict=True))
     return Plan(
         name, program.inputs, arguments, sizes, tuple(statements), outputs, returns_tuple,
-        program.instance_axis, variables, tuple(dict.fromkeys(planner.choices)),
+        program.instance_axis, variables, tuple(dict.fromkeys(choices)), memory,
     )  # fmt: skip
+
+
+def _memory(
+    statements: Sequence[Statement], variables: Mapping[int, str], roots: Sequence[Value], wished: bool | None
+) -> tuple[Memory | None, list[Choice]]:
+    """Return where intermediate results lie, unless arrays of their own were asked for or do as well."""
+    if wished is False:
+        return None, [Choice("memory", "a new array for each intermediate result", "asked for")]
+    memory = plan_memory(execution_order(statements, variables), variables, roots)
+    count = len(memory.buffers)
+    if not memory.buffers or (wished is None and count < FEWEST_BUFFERS):
+        few = f"{count} buffers would do, fewer than {FEWEST_BUFFERS}"
+        return None, [Choice("memory", "a new array for each intermediate result", few)]
+    reason = "asked for" if wished else "fresh memory costs page faults, and allocations time"
+    return memory, [Choice("memory", f"{count} buffers of {memory.entries} entries, kept", reason)]
+
+
+def execution_order(statements: Sequence[Statement], variables: Mapping[int, str]) -> list[Value]:
+    """Return all values, operands first, as the statements compute them."""
+    found: dict[int, Value] = {}
+    for s in statements:
+        stack: list[tuple[Value, bool]] = [(s.value, False)]
+        while stack:
+            v, expanded = stack.pop()
+            if v.number in found:
+                continue
+            if expanded:
+                found[v.number] = v
+                continue
+            stack.append((v, True))
+            stack.extend((a, False) for a in reversed(v.args))
+    return list(found.values())
 
 
 def _size_symbols(program: Program, roots: Sequence[Value]) -> list[sp.Symbol]:
@@ -165,27 +207,34 @@ def operation_of(v: Value) -> str:
     return str(v.params[0]) if v.op == "call" else v.op
 
 
-def wished_name(v: Value, variables: dict[int, str]) -> str:
-    """Return a name for an unnamed value: ``X_WQ`` for a product, ``X_flat`` for a reshape, else ``t``."""
+def wished_name(v: Value, variables: Mapping[int, str], sources: Mapping[int, Value]) -> str:
+    """Return a name for an unnamed value: ``X_WQ`` for a product, ``X_flat`` for a reshape, else ``t``.
+
+    Args:
+        v: the value.
+        variables: names that are given already.
+        sources: the products that parts of larger products were.
+    """
+    v = sources.get(v.number, v)
     if v.op == "reshape" and (base := variables.get(v.args[0].number)):
         return f"{base}_flat"
     if v.op in ("reshape", "transpose", "expand", "take", "pin"):
         inner = v.args[0]
         if inner.number not in variables:
-            return wished_name(inner, variables)
+            return wished_name(inner, variables, sources)
     if v.op in ("singular_values", "eigenvalues"):
         return v.op
-    if v.op == "matmul":
+    if v.op in ("matmul", "concat"):
         joined = "_".join(_base_name(a, variables) for a in v.args)
         if len(joined) <= 12 and "?" not in joined:
             return joined
-    return "t"
+    return "columns" if v.op == "concat" else "t"
 
 
-def _base_name(v: Value, variables: dict[int, str]) -> str:
+def _base_name(v: Value, variables: Mapping[int, str]) -> str:
     """Return the name of what a chain of views looks at; ``?`` if it has none that says anything."""
     name = variables.get(v.number, "?")
-    while v.op in VIEWS | {"reshape", "pin"}:
+    while v.op in VIEWS | {"reshape", "pin"} and not (v.op == "slice" and name != "?"):
         v = v.args[0]
         name = variables.get(v.number, name)
     return "?" if name == "t" or name.startswith("t_") else name

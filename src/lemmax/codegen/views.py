@@ -37,16 +37,17 @@ def count_uses(order: Sequence[Value], roots: Sequence[Value]) -> dict[int, int]
 
 
 def fresh_outputs(pool: Pool, roots: Sequence[Value]) -> list[Value]:
-    """Copy outputs that share memory with an input or with one another, or that could not be written to."""
+    """Copy outputs that share memory with an input or one another, could not be written to, or are parts."""
     taken: set[int] = set()
     found = []
     for root in roots:
-        base, read_only = root, False
+        base, unfit = root, False
         while base.op in SHARING:
-            read_only = read_only or base.op in ("diagonal", "broadcast")
+            # a part would keep the memory of the whole
+            unfit = unfit or base.op in ("diagonal", "broadcast", "slice")
             base = base.args[0]
         constant = base.op in ("number", "arange", "eye")  # made on the spot
-        shares = base.op == "input" or (base.number in taken and not constant) or (read_only and not constant)
+        shares = base.op == "input" or (base.number in taken and not constant) or (unfit and not constant)
         taken.add(base.number)
         found.append(pool.make("copy", (root,)) if shares else root)
     return found
@@ -63,12 +64,15 @@ def without_idle_pins(pool: Pool, roots: Sequence[Value]) -> dict[int, Value]:
     new: dict[int, Value] = {}
     for v in order:
         args = [new[a.number] for a in v.args]
-        if v.op == "pin" and uses[v.number] < 2:
-            new[v.number] = args[0]
-        elif v.op == "transpose":
-            new[v.number] = pool.transpose(args[0], v.params[0])
-        elif v.op == "reshape":
-            new[v.number] = pool.reshape(args[0], v.shape)
-        else:
-            new[v.number] = pool.make(v.op, args, v.params, v.shape)
+        idle = v.op == "pin" and uses[v.number] < 2
+        new[v.number] = args[0] if idle else rebuilt(pool, v, args)
     return new
+
+
+def rebuilt(pool: Pool, v: Value, args: Sequence[Value]) -> Value:
+    """Return the same operation on other operands of the same shapes; views of views become one view."""
+    if v.op == "transpose":
+        return pool.transpose(args[0], v.params[0])
+    if v.op == "reshape":
+        return pool.reshape(args[0], v.shape)
+    return pool.make(v.op, args, v.params, v.shape)

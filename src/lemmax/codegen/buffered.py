@@ -1,0 +1,294 @@
+r"""Stage 4, with buffers: the body of a function that writes its intermediate results into kept memory.
+
+The buffers, with all views of them, are made once per set of sizes, by a function of their own.  A call
+takes them out of a list and puts them back when it is done: two calls at once never share them, and
+a call that fails leaves none behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from lemmax.codegen.memory import ENTRYWISE, WITH_SCRATCH, Memory, memory_order
+from lemmax.codegen.naming import Names
+from lemmax.codegen.places import Key, Place
+from lemmax.codegen.pytext import comma_list, tuple_text
+from lemmax.codegen.records import Plan, Statement
+from lemmax.codegen.render import Renderer
+from lemmax.codegen.schedule import wished_name
+from lemmax.codegen.values import Value
+from lemmax.codegen.writing import written
+
+StatementLines = Callable[[Statement, Renderer, Names], list[str]]
+
+
+class BufferedBody:
+    """Writes the statements of a plan with memory.
+
+    Attributes:
+        function: lines of the function that makes the buffers, and the list that keeps them.
+        lines: lines of the body, without the conversion of arguments and the return.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        memory: Memory,
+        names: Names,
+        comment: Callable[[Statement], list[str]],
+        plain: StatementLines,
+    ) -> None:
+        """Write ``plan``; ``plain`` gives the lines of statements that make arrays of their own."""
+        self._plan = plan
+        self._memory = memory
+        self._names = names
+        self._given = {number: name for number, name in plan.variables.items()}
+        self._variables = {n: v for n, v in self._given.items() if n not in memory.places}
+        self._renderer = Renderer(self._variables, plan.sizes)
+        self._kept, self._make = (names.take(f"_{word}_{plan.name}") for word in ("memory_of", "allocate"))
+        self._locals = {word: names.take(word) for word in ("sizes", "kept", "buffers")}
+        self._placed: dict[str, Place] = {}
+        self._derived_names: dict[tuple[str, Key], str] = {}
+        self._values = {v.number: v for v in memory.order}
+        self._successors: dict[int, list[Value]] = {}
+        for v in memory.order:
+            looked_at = v.args[0].number if v.op in _VIEWS else memory.takes_over.get(v.number)
+            if looked_at is not None and v.number in memory.places:
+                self._successors.setdefault(looked_at, []).append(v)
+        body: list[str] = []
+        for s in plan.statements:
+            body += self._statement(s, comment, plain)
+        self.function = self._buffers_function()
+        sizes, buffers = self._locals["sizes"], self._locals["buffers"]
+        self.lines = [*self._taking_lines(), "", *body, f"{self._kept}.append(({sizes}, {buffers}))"]
+
+    # -- names -----------------------------------------------------------------------------
+    def _name(self, v: Value) -> str:
+        """Return the variable that holds the place of ``v``."""
+        if v.number not in self._variables:
+            place = self._memory.places[v.number]
+            name = self._given.get(v.number) or self._derived(v, place.key)
+            self._variables[v.number] = name
+            self._placed.setdefault(name, place)
+        return self._variables[v.number]
+
+    def _derived(self, v: Value, key: Key) -> str:
+        """Return a name for an unnamed value: what it looks at, or what becomes of it, says which."""
+        family = self._family(v)
+        named = [w for w in family if w.number in self._given]
+        for w in named:
+            if self._memory.places[w.number].key == key:
+                return self._given[w.number]
+        if v.op in _VIEWS:
+            wish = self._wish_of_view(v)
+        elif v.number in self._memory.parts:
+            wish = f"{self._name(self._values[self._memory.parts[v.number]])}_part"
+        elif named:
+            wish = f"{self._given[named[0].number]}_{_suffix(v, named[0])}"
+        else:
+            wish = wished_name(v, self._variables, {})
+        if (wish, key) not in self._derived_names:
+            self._derived_names[wish, key] = self._names.take(wish)
+        return self._derived_names[wish, key]
+
+    def _family(self, v: Value) -> list[Value]:
+        """Return the values that look at ``v`` or take its place, nearest first."""
+        found, waiting = [], [v]
+        while waiting:
+            w = waiting.pop(0)
+            for later in self._successors.get(w.number, ()):
+                if later not in found:
+                    found.append(later)
+                    waiting.append(later)
+        return found
+
+    def _wish_of_view(self, v: Value) -> str:
+        seen = []
+        w = v
+        while w.op in _VIEWS and w.number not in self._given:
+            seen.append(w.op)
+            w = w.args[0]
+        base = self._given.get(w.number) or self._derived(w, self._memory.places[w.number].key)
+        turned = seen == ["transpose"] and v.params[0][-2:] == (v.ndim - 1, v.ndim - 2)
+        return f"{base}_{'part' if 'slice' in seen else 'T' if turned else _suffix(w, v)}"
+
+    def _extra(self, wish: str, place: Place) -> str:
+        """Return a name for a place that is no value's."""
+        name = self._names.take(wish)
+        self._placed[name] = place
+        return name
+
+    # -- statements ------------------------------------------------------------------------
+    def _statement(
+        self, s: Statement, comment: Callable[[Statement], list[str]], plain: StatementLines
+    ) -> list[str]:
+        needed = self._memory.needed
+        own = [v for v in self._inline(s.value) if v.number in needed]
+        lines: list[str] = []
+        for v in own:
+            if v.number in self._memory.places:
+                lines += self._lines(v)
+            elif v is s.value and v.number in needed:
+                self._prepare(v)
+                lines += plain(s, self._renderer, self._names)
+        if s.guarded and any(v.number in self._memory.places for v in own):
+            lines = ['with np.errstate(all="ignore"):  # for branches that are not chosen'] + [
+                f"    {line}" for line in lines
+            ]
+        return [*comment(s), *lines] if lines else []
+
+    def _inline(self, v: Value) -> list[Value]:
+        """Return what a statement computes, operands first."""
+        found: list[Value] = []
+
+        def visit(x: Value) -> None:
+            if x in found or (x is not v and x.number in self._given):
+                return
+            for a in x.args:
+                visit(a)
+            found.append(x)
+
+        visit(v)
+        return found
+
+    def _prepare(self, v: Value) -> None:
+        """Name the places that the text of ``v`` reads."""
+        for a in v.args:
+            if a.number in self._memory.places:
+                self._name(a)
+            elif a.number not in self._variables:
+                self._prepare(a)
+
+    def _lines(self, v: Value) -> list[str]:
+        """Return the lines that compute a value into its place."""
+        if v.op == "concat":
+            return self._copies(v)
+        if v.number not in self._memory.scratch and v.op not in _COMPUTED:
+            return []  # a view of a buffer is made with the buffer
+        self._prepare(v)
+        out = self._name(v)
+        scratch = self._memory.scratch.get(v.number)
+        stored = self._in_memory_order(v)
+        if stored is not None:
+            # a row of a reduction is a vector
+            rows = None if scratch is None else self._rows(scratch, f"{out}_rows")
+            renderer = Renderer({**self._variables, **stored}, self._plan.sizes)
+            return written(renderer, v, stored[v.number], rows, 0)
+        name = None if scratch is None else self._extra(f"{out}_rows", scratch)
+        return written(self._renderer, v, out, name, None)
+
+    def _in_memory_order(self, v: Value) -> dict[int, str] | None:
+        """Return names of ``v`` and its operands as they lie in memory, if all lie the same way."""
+        if v.op not in ENTRYWISE | WITH_SCRATCH:
+            return None
+        axis = int(v.params[0]) if v.op in WITH_SCRATCH else None
+        place = self._memory.places[v.number]
+        found: dict[int, str] = {}
+        for x in (v, *v.args):
+            if x.ndim == 0:
+                continue
+            mine = self._memory.places.get(x.number)
+            if mine is None or x.shape != v.shape or memory_order(mine) != memory_order(place):
+                return None
+            name = self._view(mine, f"{self._name(x)}_stored", axis)
+            if name is None:
+                return None
+            found[x.number] = name
+        return found
+
+    def _rows(self, scratch: Place, wish: str) -> str:
+        vector = self._memory.stored_rows(scratch)
+        if (wish, vector.key) not in self._derived_names:
+            self._derived_names[wish, vector.key] = self._extra(wish, vector)
+        return self._derived_names[wish, vector.key]
+
+    def _view(self, place: Place, wish: str, axis: int | None) -> str | None:
+        """Return a name for a place in the order of memory."""
+        stored = self._memory.stored(place, axis)
+        if stored is None:
+            return None
+        if (wish, stored.key) not in self._derived_names:
+            self._derived_names[wish, stored.key] = self._extra(wish, stored)
+        return self._derived_names[wish, stored.key]
+
+    def _copies(self, v: Value) -> list[str]:
+        lines = []
+        for place, source in self._memory.copies[v.number]:
+            self._prepare_one(source)
+            text = self._renderer.operand(source).text
+            wish = f"{self._name(v)}_{text}" if text.isidentifier() else f"{self._name(v)}_part"
+            lines.append(f"{self._extra(wish, place)}[...] = {text}")
+        return lines
+
+    def _prepare_one(self, v: Value) -> None:
+        if v.number in self._memory.places:
+            self._name(v)
+        else:
+            self._prepare(v)
+
+    # -- buffers ---------------------------------------------------------------------------
+    def _sizes(self) -> list[str]:
+        return [*self._plan.sizes.values(), "dtype"]
+
+    def _taking_lines(self) -> list[str]:
+        sizes, kept, buffers = (self._locals[word] for word in ("sizes", "kept", "buffers"))
+        return [
+            f"{sizes} = {tuple_text(self._sizes())}",
+            "try:  # each call takes its memory out of the list, so that calls at once share none",
+            f"    {kept}, {buffers} = {self._kept}.pop()",
+            "except IndexError:",
+            f"    {kept} = None",
+            f"if {kept} != {sizes}:",
+            f"    {buffers} = {self._make}(*{sizes})",
+            *comma_list("(", [*self._placed], f",) = {buffers}"),
+        ]
+
+    def _buffers_function(self) -> list[str]:
+        memory = self._memory
+        body: list[str] = []
+        bases: dict[int, str] = {}
+        for name, place in self._placed.items():
+            if not place.steps:
+                bases.setdefault(place.buffer, name)
+        for number, shape in enumerate(memory.buffers):
+            if number not in bases:
+                users = [n for n, p in self._placed.items() if p.buffer == number]
+                bases[number] = self._names.take(f"{users[0]}_memory")
+            shape_text = self._renderer.shape(shape)
+            body.append(f"{bases[number]} = np.empty({shape_text}, dtype)")
+        for name, place in self._placed.items():
+            if name not in bases.values():
+                body.append(f"{name} = {self._text(place, bases[place.buffer])}")
+        return [
+            f"{self._kept} = []",
+            "",
+            "",
+            *comma_list(f"def {self._make}(", self._sizes(), "):"),
+            f'    """Return the memory of one call of {self._plan.name}, for these sizes."""',
+            *[f"    {line}" for line in body],
+            *[f"    {line}" for line in comma_list("return (", [*self._placed], ",)", 102)],
+        ]
+
+    def _text(self, place: Place, base: str) -> str:
+        """Return the views that lead from a buffer to a place."""
+        text, shape = base, self._memory.buffers[place.buffer]
+        for step in place.steps:
+            if step.op == "reshape":  # never ravel, which may copy
+                text = f"{text}.reshape({', '.join(self._renderer.size(s) for s in step.shape)})"
+            else:
+                seen = Value("input", (), (text,), shape, -1)
+                text = self._renderer.expression(Value(step.op, (seen,), step.params, step.shape, -2)).text
+            shape = step.shape
+        return text
+
+
+def _suffix(v: Value, other: Value) -> str:
+    """Return how ``v`` differs from another array of the same entries."""
+    return "T" if v.ndim == other.ndim else "flat" if min(v.ndim, other.ndim) == other.ndim else "split"
+
+
+_VIEWS = frozenset({"transpose", "reshape", "slice", "expand", "pin"})
+_COMPUTED = frozenset(
+    {"matmul", "add", "multiply", "scale", "divide", "call", "sum", "max", "min", "softmax"}
+    | {"pullback_rowsum"}
+)

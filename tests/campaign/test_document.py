@@ -90,6 +90,11 @@ def test_document_holds_all_that_is_checked() -> None:
     assert r"\sum_{" in index
 
 
+def test_initials_in_a_title_stay_capitals() -> None:
+    theorem = load(ROOT / "proofs" / "pl_value_weights_of_full_row_rank.py")
+    assert theorem_document(theorem).title == ("PL value weights of full row rank",)
+
+
 def test_false_claim_is_said_to_be_false() -> None:
     text = render_document(theorem_document(load(ROOT / "proofs" / "pl_value_weights_of_stacked_output.py")))
     assert "This claim is false" in text and "refuted" in text

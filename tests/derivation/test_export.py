@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from pathlib import Path
 
@@ -55,6 +56,18 @@ def test_every_step_is_there_with_its_rule_and_no_tensor_goes_without_a_name(nam
         assert step.rule.replace("_", " ") in text
     assert "None" not in text
     assert not re.search(r"_[0-9a-f]{12}", text), "the name of an unnamed tensor shows through"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_step_that_changes_nothing_in_print_says_so_and_repeats_no_formula(name: str) -> None:
+    text = derivations()[name].latex()
+    steps = re.findall(r"\\begin\{step\}.*?\\end\{step\}", text, re.S)
+    formulas = [re.search(r"\\begin\{equation\}.*?\n(.*)\\end\{equation\}", step, re.S) for step in steps]
+    shown = [found[1] for found in formulas if found is not None]
+    assert not any(a == b for a, b in itertools.pairwise(shown))
+    for step, found in zip(steps, formulas, strict=True):
+        assert (found is None) == ("again \\cref{step:" in step)
+    assert "as before: " in str(derivations()[name]) or all(formulas)
 
 
 def test_deltas_stay_visible_until_they_are_contracted() -> None:

@@ -44,6 +44,10 @@ BOUNDS = {
 }
 
 
+_INITIALS = {"pl": "PL"}
+"""Words in names of theorems that are initials: Polyak-Lojasiewicz."""
+
+
 def theorem_document(theorem: Theorem, notation: Notation = "matrix") -> Document:
     """Return a theorem as a document.
 
@@ -51,7 +55,7 @@ def theorem_document(theorem: Theorem, notation: Notation = "matrix") -> Documen
         theorem: the theorem.
         notation: ``matrix`` or ``index``.
     """
-    title = theorem.name.replace("_", " ")
+    title = " ".join(_INITIALS.get(word, word) for word in theorem.name.split("_"))
     roots = [t for part in (*theorem.hypotheses, *theorem.claims) for t in tensors_of(part)]
     sections = [Section("Statement", tuple(_statement(theorem, notation)))]
     defined = definitions(roots, notation)
@@ -128,7 +132,7 @@ def _convergence(claim: Convergence, notation: Notation) -> Iterator[Block]:
 def _scalar(value: object, notation: Notation) -> str:
     if isinstance(value, Tensor):
         return latex(value, notation)
-    return str(sp.latex(sp.sympify(value) if isinstance(value, int | float | sp.Expr) else sp.Symbol("?")))
+    return latex_expression(sp.sympify(value) if isinstance(value, int | float | sp.Expr) else sp.Symbol("?"))
 
 
 def _variants(theorem: Theorem, notation: Notation) -> Iterator[Block]:

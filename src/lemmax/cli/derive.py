@@ -107,7 +107,7 @@ def text_of(
         yield f"steps: {len(data['steps'])}"
         for number, step in enumerate(data["steps"], 1):
             yield f"{number:3}. {step['rule']}, at {step['place']}"
-            yield f"       {step['latex']}"
+            yield f"       {step['as_before'] or step['latex']}"
 
 
 def derivation_json(derivation: Derivation, notation: Notation, inline: bool, steps: bool) -> dict[str, Any]:
@@ -135,8 +135,8 @@ def derivation_json(derivation: Derivation, notation: Notation, inline: bool, st
     }
     if steps:
         data["steps"] = [
-            {"rule": rule, "place": place, "latex": latex}
-            for rule, place, latex in listed_steps(derivation, notation)
+            {"rule": s.rule, "place": s.place, "latex": s.latex, "as_before": s.unseen}
+            for s in listed_steps(derivation, notation)
         ]
     return data
 

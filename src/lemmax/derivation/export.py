@@ -36,6 +36,16 @@ _GRIEWANK = Reference(
 )
 _YEAR = re.compile(r"\b(1[89]|20)\d\d\b")
 """What a source has and a word such as "linear" has not."""
+_UNSEEN = {
+    "collect_like_terms": "no terms merge, only dummy indices and factors change their order",
+    "recognise_tensor": "the entries stay, they are read as one tensor",
+    "inline_definitions": "what is written out had no name and was printed so before",
+}
+
+
+def why_unseen(rule: str) -> str:
+    """Return what is said of a step whose formula is printed as that of the step before."""
+    return _UNSEEN.get(rule, "what changes is not printed")
 
 
 def derivation_document(derivation: Derivation, notation: Notation = "matrix") -> Document:
@@ -54,6 +64,7 @@ class _Writer:
         shown = [self.display(s, True) for step in derivation.steps for s in (step.before, step.after)]
         self.letters = Letters(*shown, self.loss)
         self.references: dict[str, Reference] = {_GRIEWANK.key: _GRIEWANK}
+        self.printed: Equation | None = None  # the last formula among the steps
 
     # -- pieces ------------------------------------------------------------------------------
     def right(self, t: Tensor, by_entries: bool) -> str:
@@ -130,8 +141,15 @@ class _Writer:
             text += [" See ", Cite((key,)), "."]
         if step.focus is not None:
             text += [" Here it is applied to ", Math(self.left(self.display(step.focus), False)), "."]
-        body: tuple[Block, ...] = (Paragraph(*text), self.step_equation(step, f"step:{number}"))
-        return Statement("step", body, (_words(step.rule),), f"rule:{number}")
+        equation = self.step_equation(step, f"step:{number}")
+        shown = self.printed
+        if shown is not None and (shown.left, shown.right) == (equation.left, equation.right):
+            why = why_unseen(step.rule)
+            again = f" {why[:1].upper()}{why[1:]}: the formula is again "
+            same = Paragraph(*text, again, Ref(str(shown.label)), ".")
+            return Statement("step", (same,), (_words(step.rule),), f"rule:{number}")
+        self.printed = equation
+        return Statement("step", (Paragraph(*text), equation), (_words(step.rule),), f"rule:{number}")
 
     def step_equation(self, step: Step, label: str) -> Equation:
         before, after = self.display(step.before, True), self.display(step.after, True)

@@ -13,6 +13,8 @@ from functools import lru_cache
 
 import sympy as sp
 
+from lemmax.typeset.scalars import latex_of_scalar
+
 GREEK = frozenset(
     [
         "alpha",
@@ -203,14 +205,4 @@ def latex_expression(expr: sp.Expr) -> str:
 def _latex_expression(expr: sp.Expr) -> str:
     symbols = sorted(expr.free_symbols, key=str)
     names = {s: str(s)[1:] if str(s).startswith("$") else render_name(parse_name(str(s))) for s in symbols}
-    if not expr.is_Add:
-        return str(sp.latex(expr, symbol_names=names))
-    # n - 1 rather than -1 + n
-    ordered = sorted(expr.as_ordered_terms(), key=lambda part: bool(part.could_extract_minus_sign()))
-    text = str(sp.latex(ordered[0], symbol_names=names))
-    for part in ordered[1:]:
-        negative = part.could_extract_minus_sign()
-        text += (" - " if negative else " + ") + str(
-            sp.latex(-part if negative else part, symbol_names=names)
-        )
-    return text
+    return latex_of_scalar(expr, names)

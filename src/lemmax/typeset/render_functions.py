@@ -14,6 +14,7 @@ from lemmax.typeset.render import (
     BIG,
     HADAMARD,
     POWER,
+    PRODUCT,
     Scope,
     barred,
     latex_node,
@@ -87,6 +88,9 @@ def tex_entrywise(x: Node, scope: Scope) -> Rendered:
     if function == "pow" and is_scalar(x):
         base, exponent = x.args
         return f"{raised_base(base, scope)}^{{{latex_node(exponent, scope)}}}", POWER
+    if function == "pow" and is_scalar(x.args[1]):
+        base, exponent = x.args
+        return rf"{raised_base(base, scope)}^{{\circ {latex_node(exponent, scope, PRODUCT)}}}", POWER
     return f"{_ENTRYWISE[function]}{parenthesised(inside)}", POWER
 
 

@@ -15,6 +15,7 @@ from itertools import combinations
 import sympy as sp
 
 from lemmax.calculus.canonical import collect
+from lemmax.calculus.opening import open_merged_axes
 from lemmax.calculus.terms import (
     contract_deltas,
     entry_tensor,
@@ -38,10 +39,17 @@ _LARGEST_BRANCHES = 60  # operations in a case distinction up to which functions
 def flatten(roots: Sequence[Tensor], keep: Collection[Tensor] = ()) -> list[Tensor]:
     """Return ``roots`` with unnamed products and plain sums inlined into their users.
 
+    Sums over merged axes become sums over pairs where merges are saved by that.
+
     Args:
         roots: expressions; shared parts stay shared.
         keep: tensors that are not to be inlined although they have no name.
     """
+    return open_merged_axes(inline(roots, keep), inline, keep)
+
+
+def inline(roots: Sequence[Tensor], keep: Collection[Tensor] = ()) -> list[Tensor]:
+    """Return ``roots`` with unnamed products and plain sums inlined; merged axes stay merged."""
     kept = {t.digest for t in keep}
     flat: dict[str, Tensor] = {}
     order = topological_order(*roots)

@@ -8,7 +8,7 @@ from typing import Literal
 
 import sympy as sp
 
-from lemmax.calculus.flatten import flatten
+from lemmax.calculus.flatten import inline
 from lemmax.errors import InvalidArgument
 from lemmax.expr.graph import topological_order, transform
 from lemmax.expr.nodes import Apply, Derivative, Input
@@ -162,7 +162,7 @@ def read(
         avoid: letters that no index gets.
         matrix: read pairs of axes as rows and columns; ``None`` leaves all but two axes as subscripts.
     """
-    (flat,) = flatten(transform([t], _written_out))
+    (flat,) = inline(transform([t], _written_out))
     if flat.name is None and t.name is not None:
         flat = flat.named(t.name)
     reader = Reader(flat, by_entries)
@@ -272,7 +272,7 @@ def definitions(
     [('p', 'X w')]
     """
     # flat, because a gradient holds the flat forms of what its loss defines
-    roots = flatten(list(t) if isinstance(t, Sequence) else [t])
+    roots = inline(list(t) if isinstance(t, Sequence) else [t])
     letters = letters or Letters(*roots)
     found = []
     for node in topological_order(*roots):
@@ -310,7 +310,7 @@ class NotationRow:
 
 def notation_table(t: Tensor | Sequence[Tensor]) -> list[NotationRow]:
     """Return sizes, inputs and named tensors with shapes and meaning, in order of use."""
-    roots = flatten(list(t) if isinstance(t, Sequence) else [t])
+    roots = inline(list(t) if isinstance(t, Sequence) else [t])
     letters = Letters(*roots)
     order = [node for node in topological_order(*roots) if node.name is not None]
     rows = []

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -28,7 +29,7 @@ def test_derivation_that_does_not_replay_is_not_shown(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sound = derivation.derive
-    monkeypatch.setattr(derivation, "derive", lambda *given: sound(*given).without(7))
+    monkeypatch.setattr(derivation, "derive", lambda *given, **options: sound(*given, **options).without(7))
     assert main(["derive", "softmax-attention", "--wrt", "WQ"]) == 2
     out, err = capsys.readouterr()
     assert not out and "step" in err
@@ -52,3 +53,38 @@ def test_every_model(model: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert all(g["latex"] for g in data["gradients"]) and len(data["steps"]) > 10
     names = [d.split(" = ")[0] for d in data["definitions"]]
     assert len(names) == len(set(names))
+
+
+def test_second_order(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("attention-classifier", "--wrt", "K", "--wrt", "Q", "--order", "2")
+    out = derive(capsys, *words)
+    for pair in ("K, K", "K, Q", "Q, Q"):
+        assert f"Hessian block in {pair}, shape (d, r, d, r)" in out
+    assert r"\frac{\partial^2 \mathcal{L}}{\partial K" in out and "where" in out and "through" not in out
+    inlined = derive(capsys, *words[:3], "--order", "2", "--inline", "--notation", "index")
+    assert "\nwhere\n" not in inlined and r"\bar" not in inlined
+    steps = derive(capsys, *words[:3], "--order", "2", "--steps")
+    assert r"forward_chain_rule, at S along K" in steps or "softmax_jacobian_forward, at S along K" in steps
+
+
+def test_parts_of_a_hessian(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("softmax-attention", "--wrt", "W^V", "--wrt", "WQ", "--order", "2")
+    outer = derive(capsys, *words, "--part", "outer")
+    assert "outer part of the Hessian block in W^V, W^Q" in outer
+    assert "through: R" in outer
+    assert "positive semidefinite (all blocks together): the curvature is the identity" in outer
+    data = json.loads(derive(capsys, *words, "--part", "functional", "--through", "R", "--json"))
+    assert data["part"] == "functional" and data["linear_in"] == "R" and data["through"] == "R"
+    assert [b["wrt"] for b in data["blocks"]] == [["W^V", "W^V"], ["W^V", "W^Q"], ["W^Q", "W^Q"]]
+    assert data["blocks"][0]["latex"].endswith("= 0")
+    names = [d.split(" = ")[0] for d in data["definitions"]]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.requires("latex")
+def test_second_order_as_a_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pdf = tmp_path / "out.pdf"
+    words = ("softmax-attention", "--wrt", "WQ", "--order", "2", "--part", "outer")
+    derive(capsys, *words, "--pdf", str(pdf), "--tex", str(tmp_path / "out.tex"))
+    assert pdf.read_bytes().startswith(b"%PDF")
+    assert "positive semidefinite, because" in (tmp_path / "out.tex").read_text()

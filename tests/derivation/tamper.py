@@ -8,8 +8,11 @@ from dataclasses import replace
 import sympy as sp
 
 import lemmax as lx
+from lemmax.derivation.following import is_start
+from lemmax.derivation.forward_rules import FORWARD_RULES
 from lemmax.derivation.record import Derivation, Step
 from lemmax.derivation.rules import RULES
+from lemmax.derivation.split_rules import SPLIT_RULES
 from lemmax.expr.nodes import Apply, Derivative, Lambda, Term
 from lemmax.expr.sizes import same_size
 from lemmax.expr.tensor import Tensor
@@ -71,7 +74,7 @@ def tampered_with(d: Derivation) -> Iterator[Tampered]:
     for p, step in enumerate(steps):
         what = f"step {p + 1} ({step.rule})"
         yield f"{what} removed", d.without(p)
-        if p + 1 < len(steps) and steps[p + 1].rule != "chain_rule":
+        if p + 1 < len(steps) and not is_start(steps[p + 1]):
             exchanged = (*steps[:p], steps[p + 1], step, *steps[p + 2 :])
             yield f"{what} exchanged with the next", replace(d, steps=exchanged)
         for slip, wrong in altered(step.after):
@@ -85,7 +88,8 @@ def tampered_with(d: Derivation) -> Iterator[Tampered]:
                 )
         for slip, wrong in altered(step.before):
             yield f"{what}: before, {slip}", replace(d, steps=at(p, before=wrong))
-        for rule in ("no such rule", *RULES):
+        rules = RULES if step.along is None else FORWARD_RULES
+        for rule in ("no such rule", *rules, *SPLIT_RULES):
             if rule != step.rule:
                 yield f"{what}: rule {rule}", replace(d, steps=at(p, rule=rule))
         for other in (d.f, d.variables[0], d.loss):
@@ -95,6 +99,14 @@ def tampered_with(d: Derivation) -> Iterator[Tampered]:
                 yield f"{what}: focus {other!r}", replace(d, steps=at(p, focus=other))
         if step.focus is not None:
             yield f"{what}: focus removed", replace(d, steps=at(p, focus=None))
+        for other in (None, d.f, *(b for _, b in d.blocks)):
+            if other != step.along:
+                yield f"{what}: along {other!r}", replace(d, steps=at(p, along=other))
+    yield from tampered_as_a_whole(d)
+
+
+def tampered_as_a_whole(d: Derivation) -> Iterator[Tampered]:
+    """Yield derivations of which no step but something else was changed."""
     for slip, wrong in altered(d.results[-1]):
         yield f"result, {slip}", replace(d, results=(*d.results[:-1], wrong))
     yield "no results", replace(d, results=())
@@ -106,3 +118,21 @@ def tampered_with(d: Derivation) -> Iterator[Tampered]:
     )
     if len(d.results) > 1:
         yield "results exchanged", replace(d, results=tuple(reversed(d.results)))
+    for part in ("total", "outer", "functional"):
+        if part != d.part:
+            yield f"as the {part} part", replace(d, part=part)  # type: ignore[arg-type]
+    if d.blocks:
+        yield "no blocks", replace(d, blocks=())
+        yield "block repeated", replace(d, blocks=(*d.blocks, d.blocks[0]))
+    if d.part == "outer":
+        for reason in (None, "the curvature is the identity, or so they say"):
+            if reason != d.psd_reason:
+                yield f"positive semidefinite because {reason}", replace(d, psd_reason=reason)
+    else:
+        yield "positive semidefinite for no reason", replace(d, psd_reason="the curvature is the identity")
+    for claimed in (None, d.f, d.variables[0]):
+        if claimed != d.linear_in:
+            yield f"linear in {claimed!r}", replace(d, linear_in=claimed)
+    if d.middle is not None:
+        yield "no middle tensor", replace(d, middle=None)
+        yield "another middle tensor", replace(d, middle=d.variables[0])

@@ -15,7 +15,8 @@ n, D, k = lx.sizes("n D k")
 X, W, Y, V = lx.tensor("X", n, D), lx.tensor("W", D, k), lx.tensor("Y", n, k), lx.tensor("V", k, k)
 
 
-NAMES = ["least squares", "two layers", "log det", "softmax", "gaussian", "classifier"]
+SECOND = ["block of softmax", "outer part", "functional part", "classifier, all blocks"]
+NAMES = [*SECOND, "least squares", "two layers", "log det", "softmax", "gaussian", "classifier"]
 
 
 @functools.cache
@@ -23,6 +24,10 @@ def derivations() -> dict[str, lx.Derivation]:
     softmax, gaussian = lx.models.attention(), lx.models.attention("gaussian", mask="causal")
     classifier = lx.models.attention_classifier()
     return {
+        "block of softmax": lx.derive(softmax.loss, [(softmax.WQ, softmax.WK)], order=2),
+        "outer part": lx.derive(gaussian.loss, gaussian.WQ, order=2, part="outer"),
+        "functional part": lx.derive(lx.sqnorm(lx.tanh(X @ W) @ V - Y), (W, V), order=2, part="functional"),
+        "classifier, all blocks": lx.derive(classifier.loss, classifier.weights, order=2),
         "least squares": lx.derive(lx.sqnorm(X @ W - Y) / 2, W),
         "two layers": lx.derive(lx.sqnorm(lx.relu(X @ W) @ V - Y) / 2, (W, V), nonsmooth="subgradient"),
         "log det": lx.derive(lx.logdet(V @ V.T + lx.eye(k)), V),
@@ -105,3 +110,21 @@ def test_sources_are_cited_and_words_are_not() -> None:
     assert text.count(r"\bibitem") == 2 and "eq. 4.106" in text
     sliced = lx.derive(lx.sqnorm(X[0]), X).latex()
     assert text.count("Griewank") == 1 and "linear." not in sliced.split("thebibliography")[1]
+
+
+def test_blocks_and_what_is_known_of_their_parts_are_stated() -> None:
+    text = derivations()["block of softmax"].latex()
+    assert r"\title{Derivation of the Hessian block in $W^Q_h$ and $W^K_h$" in text
+    assert r"\frac{\partial^2 f}{\partial W^Q_{" in text
+    outer = derivations()["outer part"].latex()
+    assert "positive semidefinite, because the curvature is the identity" in outer
+    assert r"\biggr)_{\mathrm{outer}}" in outer
+    functional = derivations()["functional part"].latex()
+    assert "The functional part is linear in" in functional
+    cubic = lx.derive(lx.sum((lx.tanh(X @ W) - Y) ** 3), W, order=2, part="outer")
+    assert "It was not shown that this part is positive semidefinite" in cubic.latex()
+
+
+def test_a_notebook_shows_blocks() -> None:
+    shown = derivations()["block of softmax"]._repr_latex_()
+    assert shown.startswith(r"$\displaystyle \frac{\partial^2 f}{\partial W^Q")

@@ -14,7 +14,8 @@ from hypothesis import given, settings
 
 import lemmax as lx
 from lemmax.derivation.replay import draw_arrays, replay_by_numbers, replay_by_rules
-from lemmax.derivation.rules import RULES, STATEMENTS, rule_statement
+from lemmax.derivation.rules import RULES, STATEMENTS
+from lemmax.derivation.statements import rule_statement
 from lemmax.expr.graph import depends_on
 from lemmax.rules.pullbacks import PULLBACKS
 from tests.calculus.test_everyday_gradients import KINDS

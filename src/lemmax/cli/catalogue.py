@@ -69,11 +69,11 @@ def claim_text(theorem: Any) -> str:
 
 def rules() -> list[dict[str, Any]]:
     """Return the rules that a step of a derivation may apply, with their statements."""
-    from lemmax.derivation.rules import RULES, rule_statement
+    from lemmax.derivation.statements import ALL_RULES, rule_statement
 
     return [
         {"name": name, "statement": rule_statement(name)[0], "conditions": rule_statement(name)[1]}
-        for name in RULES
+        for name in ALL_RULES
     ]
 
 

@@ -10,7 +10,6 @@ import click
 
 from lemmax.cli.params import FILE, MODEL, common, inputs_named, loss_of, notation_option
 from lemmax.cli.screen import emit_json
-from lemmax.errors import UnsupportedYet
 
 if TYPE_CHECKING:
     from lemmax.derivation import Derivation
@@ -33,6 +32,18 @@ Notation = Literal["matrix", "index"]
 @click.option(
     "--order", type=click.IntRange(1, 2), default=1, show_default=True, help="Order of the derivative."
 )
+@click.option(
+    "--part",
+    type=click.Choice(["total", "outer", "functional"]),
+    default="total",
+    show_default=True,
+    help="Of a Hessian: all of it, its outer (Gauss-Newton) or its functional part.",
+)
+@click.option(
+    "--through",
+    metavar="NAME",
+    help="Of a part: the tensor through which the loss depends on the weights.  [default: chosen]",
+)
 @notation_option
 @click.option("--steps", is_flag=True, help="Also print each step with its rule.")
 @click.option(
@@ -51,7 +62,9 @@ Notation = Literal["matrix", "index"]
 def derive(
     model: str,
     wrt: Sequence[str],
-    order: int,
+    order: Literal[1, 2],
+    part: Literal["total", "outer", "functional"],
+    through: str | None,
     notation: Notation,
     steps: bool,
     inline: bool,
@@ -60,22 +73,24 @@ def derive(
     pdf: Path | None,
     as_json: bool,
 ) -> None:
-    """Derive gradients of a model's loss and print them as LaTeX.
+    """Derive gradients of a model's loss, or blocks of its Hessian, and print them as LaTeX.
 
+    With --order 2 the blocks of all pairs of the weights are derived, each pair once.
     Named tensors (the attention matrix S, the residual R, adjoints with a bar) are kept and defined
     below the result. Each step is replayed, by its rule and in numbers, before anything is shown.
     Documents hold the derivation with all steps.
     """
-    if order > 1:
-        raise UnsupportedYet(
-            "derive --order 2: printing second derivatives is not supported yet; --order 1 is. "
-            "In Python, lemmax.hessian gives them as tensors."
-        )
+    if order == 1 and (part != "total" or through is not None):
+        raise click.UsageError("--part and --through are about a Hessian; add --order 2.")
+    if part == "total" and through is not None:
+        raise click.UsageError("--through is about a part; add --part outer or --part functional.")
     from lemmax.cli.documents import write_documents
-    from lemmax.derivation import derive as derive_gradient
+    from lemmax.derivation import derive as derive_from
 
     loss = loss_of(model)
-    derivation = derive_gradient(loss, tuple(inputs_named(loss, wrt)), nonsmooth)
+    derivation = derive_from(
+        loss, tuple(inputs_named(loss, wrt)), nonsmooth, order=order, part=part, through=through
+    )
     derivation.replay()
     written = write_documents(lambda: derivation.latex(notation), tex, pdf)
     if as_json:
@@ -95,12 +110,17 @@ def text_of(
     data = derivation_json(derivation, notation, inline, steps)
     yield f"loss of {model}"
     yield f"  {data['loss']}"
-    for found in data["gradients"]:
+    for found in data.get("gradients", ()):
         yield f"gradient in {found['wrt']}, shape {found['shape']}"
+        yield f"  {found['latex']}"
+    part = {"outer": "outer part of the ", "functional": "functional part of the "}.get(derivation.part, "")
+    for found in data.get("blocks", ()):
+        yield f"{part}Hessian block in {', '.join(found['wrt'])}, shape {found['shape']}"
         yield f"  {found['latex']}"
     if data["definitions"]:
         yield "where"
         yield from (f"  {definition}" for definition in data["definitions"])
+    yield from known_of(data)
     yield f"layout: {data['layout']}"
     yield f"replay: each of the {len(derivation.steps)} steps holds by its rule and in numbers"
     if steps:
@@ -111,8 +131,9 @@ def text_of(
 
 
 def derivation_json(derivation: Derivation, notation: Notation, inline: bool, steps: bool) -> dict[str, Any]:
-    """Return loss, gradients, definitions and, if asked for, steps as JSON-ready data."""
+    """Return loss, gradients or blocks, definitions and, if asked for, steps as JSON-ready data."""
     from lemmax.derivation.export import LAYOUT, derivation_document
+    from lemmax.derivation.export_second import BLOCK_LAYOUT
     from lemmax.derivation.listing import listed_steps
 
     loss, _, result = derivation_document(derivation, notation).sections
@@ -124,13 +145,10 @@ def derivation_json(derivation: Derivation, notation: Notation, inline: bool, st
         equations = equations[:count]
     data: dict[str, Any] = {
         "notation": notation,
-        "layout": LAYOUT,
+        "layout": BLOCK_LAYOUT if derivation.blocks else LAYOUT,
         "replayed": True,
         "loss": text_of_equation(scalar),
-        "gradients": [
-            {"wrt": str(v.name), "shape": f"({', '.join(map(str, v.shape))})", "latex": text}
-            for v, text in zip(derivation.variables, shown, strict=True)
-        ],
+        **results_json(derivation, shown),
         "definitions": [text_of_equation(e) for e in (*equations[count:], *parts)],
     }
     if steps:
@@ -139,6 +157,47 @@ def derivation_json(derivation: Derivation, notation: Notation, inline: bool, st
             for s in listed_steps(derivation, notation)
         ]
     return data
+
+
+def results_json(derivation: Derivation, shown: Sequence[str]) -> dict[str, Any]:
+    """Return gradients, or blocks of a Hessian with what is known of them, as JSON-ready data."""
+    if not derivation.blocks:
+        return {
+            "gradients": [
+                {"wrt": str(v.name), "shape": shape_text(v), "latex": text}
+                for v, text in zip(derivation.variables, shown, strict=True)
+            ]
+        }
+    data: dict[str, Any] = {
+        "part": derivation.part,
+        "blocks": [
+            {"wrt": [str(a.name), str(b.name)], "shape": shape_text(result), "latex": text}
+            for (a, b), result, text in zip(derivation.blocks, derivation.results, shown, strict=True)
+        ],
+    }
+    if derivation.middle is not None:
+        data["through"] = derivation.middle.name or derivation.middle.describe()
+    if derivation.part == "outer":
+        data["positive_semidefinite_because"] = derivation.psd_reason
+    if derivation.linear_in is not None:
+        data["linear_in"] = derivation.linear_in.name or derivation.linear_in.describe()
+    return data
+
+
+def shape_text(t: Tensor) -> str:
+    """Return a shape as a tuple of sizes by name."""
+    return f"({', '.join(map(str, t.shape))})"
+
+
+def known_of(data: dict[str, Any]) -> Iterator[str]:
+    """Return what is known of a part of a Hessian, in lines."""
+    if "through" in data:
+        yield f"through: {data['through']}"
+    if "positive_semidefinite_because" in data:
+        reason = data["positive_semidefinite_because"]
+        yield f"positive semidefinite (all blocks together): {reason or 'not shown'}"
+    if "linear_in" in data:
+        yield f"linear in: {data['linear_in']}"
 
 
 def equations_of(blocks: Sequence[Block]) -> list[Equation]:
@@ -165,6 +224,14 @@ def _inlined(derivation: Derivation, notation: Notation) -> tuple[Equation, list
         return read(bare, Letters(bare), by_entries=notation == "index")
 
     texts = []
+    if derivation.blocks:
+        from lemmax.derivation.export_second import SecondWriter
+
+        writer = SecondWriter(derivation, notation)
+        for (a, b), result in zip(derivation.blocks, derivation.results, strict=True):
+            formula = right(result)
+            texts.append(f"{writer.block_left(a, b, formula)} = {formula.text}")
+        return Equation("f", (f"= {right(derivation.f).text}",)), [], texts
     for variable, result in zip(derivation.variables, derivation.results, strict=True):
         formula = right(result)
         name = render_name(formula.scope.letters.name(str(variable.name)), formula.indices)

@@ -1,88 +1,68 @@
-r"""Derivations are built by applying the rules one by one, along the reverse sweep."""
+r"""Derivations are built by applying the rules one by one, along the sweeps of the calculus."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
-import sympy as sp
-
-from lemmax.calculus.gradient import alias_of, as_variables, reverse_sweep
+from lemmax.calculus.gradient import as_variables, reverse_sweep
 from lemmax.calculus.partials import Smoothness
-from lemmax.derivation.record import Derivation, Step, is_input
-from lemmax.derivation.rules import RULES, Context, has_deltas_to_contract, rule_of
+from lemmax.calculus.split import Part, check_part
+from lemmax.derivation.builder import Builder, check_variables
+from lemmax.derivation.record import Derivation
+from lemmax.derivation.rules import Context
+from lemmax.derivation.second import derive_blocks
 from lemmax.errors import InvalidArgument
-from lemmax.expr.nodes import Derivative, Lambda, Term
 from lemmax.expr.tensor import Tensor
 
 
-def derive(f: Tensor, wrt: Tensor | Sequence[Tensor], nonsmooth: Smoothness = "raise") -> Derivation:
-    r"""Return the derivation of the gradient of a scalar, step by step.
+def derive(
+    f: Tensor,
+    wrt: Tensor | Sequence[Tensor | tuple[Tensor, Tensor]],
+    nonsmooth: Smoothness = "raise",
+    order: Literal[1, 2] = 1,
+    part: Part = "total",
+    through: Tensor | str | None = None,
+    structured: Literal["raise", "ignore"] = "raise",
+) -> Derivation:
+    r"""Return the derivation of the gradient of a scalar, or of blocks of its Hessian, step by step.
 
     Args:
         f: a scalar expression.
-        wrt: a variable or several; see :func:`lemmax.gradient`.
+        wrt: a variable or several; see :func:`lemmax.gradient`.  For ``order=2`` the blocks of all
+            unordered pairs of the variables are derived; or those of the pairs given, as in
+            ``[(A, B)]``.
         nonsmooth: ``raise`` or ``subgradient``; see :func:`lemmax.gradient`.
+        order: 1 for gradients, 2 for blocks of the Hessian.
+        part: of a Hessian, the whole block (``total``) or its ``outer`` (Gauss-Newton) or ``functional``
+            part; see :func:`lemmax.hessian_split`.
+        through: the middle tensor of the split, for a part.
+        structured: ``ignore`` derives in variables whose entries are not free as if they were.
 
     Returns:
-        A :class:`Derivation`; its ``result`` is what ``lx.gradient`` returns.
+        A :class:`Derivation`; its ``result`` is what ``lx.gradient``, ``lx.hessian`` or
+        ``lx.hessian_split`` returns.
 
     Raises:
-        InvalidArgument, NonSmooth, MissingRule: as ``lx.gradient`` does.
+        InvalidArgument, NonSmooth, MissingRule: as these functions do.
+
+    >>> import lemmax as lx
+    >>> x = lx.tensor("x", lx.size("n"))
+    >>> lx.derive(lx.sum(lx.exp(x)), x, order=2).replay()
+    <Derivation of the Hessian in x (n), x (n): 14 steps>
     """
-    sweep = reverse_sweep(f, as_variables(wrt), nonsmooth)
+    if order not in (1, 2) or isinstance(order, bool):
+        raise InvalidArgument(f"derive: order={order!r}: expected 1 or 2.")
+    check_part("derive", part, through)
+    if order == 1 and (part != "total" or through is not None):
+        raise InvalidArgument("derive: parts and a middle tensor belong to a Hessian; pass order=2.")
+    if order == 2:
+        return derive_blocks(f, wrt, nonsmooth, part, through, structured)
+    variables = as_variables(wrt)  # type: ignore[arg-type]
+    sweep = reverse_sweep(f, variables, nonsmooth, "ignore")
+    check_variables(f, variables, structured)
     variables = sweep.variables
-    missing = [v for v in variables if v.digest not in {t.digest for t in sweep.order}]
-    if missing:
-        raise InvalidArgument(
-            f"derive: {missing[0].label()} does not occur in {f.label()}; there is nothing to derive."
-        )
-    builder = _Builder(Context(variables, nonsmooth))
-    builder.apply("inline_definitions", f, None, f)
-    loss = builder.steps[0].after
-    builder.context.loss = loss
-    builder.context.adjoints[loss.digest] = Lambda((), (), (Term((), sp.S.One),))
-    inner = [t for t in sweep.order if t != loss]
-    for place in sorted(inner, key=is_input):  # stable: variables come last
-        if not is_input(place) or place in variables:
-            builder.adjoint(place)
+    builder = Builder(Context(variables, nonsmooth))
+    builder.reverse(f)
     results = tuple(builder.context.adjoints[v.digest] for v in variables)
     return Derivation(f, variables, nonsmooth, tuple(builder.steps), results)
-
-
-class _Builder:
-    """Applies rules and keeps the steps."""
-
-    def __init__(self, context: Context) -> None:
-        self.context = context
-        self.steps: list[Step] = []
-
-    def apply(self, rule: str, place: Tensor, focus: Tensor | None, before: Tensor) -> Tensor:
-        after = RULES[rule](before, place, focus, self.context)
-        self.steps.append(Step(rule, place, focus, before, after))
-        return after
-
-    def apply_if_it_changes(self, rule: str, place: Tensor, before: Tensor) -> Tensor:
-        if RULES[rule](before, place, None, self.context) == before:
-            return before
-        return self.apply(rule, place, None, before)
-
-    def adjoint(self, place: Tensor) -> None:
-        """Derive the adjoint of one tensor."""
-        assert self.context.loss is not None
-        current = self.apply("chain_rule", place, None, Derivative(self.context.loss, place))
-        for user in self.context.users_of(place):
-            if user.digest in self.context.adjoints:
-                current = self.apply(rule_of(user, place, self.context), place, user, current)
-        if has_deltas_to_contract(current):
-            current = self.apply("contract_deltas", place, None, current)
-        current = self.apply_if_it_changes("collect_like_terms", place, current)
-        current = self.recognised(place, current)
-        if place in self.context.variables:
-            current = self.apply_if_it_changes("inline_definitions", place, current)
-            current = self.recognised(place, current)
-        elif place.name is not None and current.name is None and current.operands:
-            current = self.apply("name_adjoint", place, None, current)
-        self.context.adjoints[place.digest] = current
-
-    def recognised(self, place: Tensor, current: Tensor) -> Tensor:
-        return current if alias_of(current) is None else self.apply("recognise_tensor", place, None, current)

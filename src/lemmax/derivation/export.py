@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from lemmax._version import __version__
 from lemmax.derivation.display import Display
 from lemmax.derivation.record import Derivation, Step
-from lemmax.derivation.rules import rule_reference, rule_statement
+from lemmax.derivation.statements import rule_reference, rule_statement
 from lemmax.expr.graph import topological_order
 from lemmax.expr.nodes import Derivative, Input
 from lemmax.expr.tensor import Tensor
@@ -39,6 +39,8 @@ _YEAR = re.compile(r"\b(1[89]|20)\d\d\b")
 _UNSEEN = {
     "collect_like_terms": "no terms merge, only dummy indices and factors change their order",
     "recognise_tensor": "the entries stay, they are read as one tensor",
+    "write_out_definitions": "nothing was left to be written out",
+    "inline_block": "what is written out had no name and was printed so before",
     "inline_definitions": "what is written out had no name and was printed so before",
 }
 
@@ -50,10 +52,14 @@ def why_unseen(rule: str) -> str:
 
 def derivation_document(derivation: Derivation, notation: Notation = "matrix") -> Document:
     """Return the derivation as a record of a document; the typesetter makes LaTeX of it."""
-    return _Writer(derivation, notation).document()
+    if derivation.blocks:
+        from lemmax.derivation.export_second import SecondWriter
+
+        return SecondWriter(derivation, notation).document()
+    return Writer(derivation, notation).document()
 
 
-class _Writer:
+class Writer:
     """Writes one derivation, with the same letters and names throughout."""
 
     def __init__(self, derivation: Derivation, notation: Notation) -> None:
@@ -68,32 +74,49 @@ class _Writer:
 
     # -- pieces ------------------------------------------------------------------------------
     def right(self, t: Tensor, by_entries: bool) -> str:
+        """Return the right-hand side of a tensor."""
         return read(t, self.letters, by_entries).text
 
     def left(self, t: Tensor, by_entries: bool) -> str:
+        """Return the name of a tensor with its subscripts."""
         return left_hand_side(t, read(t, self.letters, by_entries))
 
     def definition(self, t: Tensor, label: str | None = None) -> Equation:
+        """Return the definition of a named tensor."""
         by_entries = self.notation == "index"
         return Equation(self.left(t, by_entries), (f"= {self.right(t, by_entries)}",), label)
 
     def slope(self, place: Tensor, by_entries: bool = True) -> str:
+        """Return the derivative of the loss in a tensor."""
         return self.right(Derivative(self.loss, self.display(place)), by_entries)
 
     # -- document ----------------------------------------------------------------------------
     def document(self) -> Document:
-        variables = [Math(self.left(v, False).split("_{")[0]) for v in self.derivation.variables]
-        what = "gradient" if len(variables) == 1 else "gradients"
+        """Return the whole."""
         body = (self.loss_section(), self.steps_section(), self.result_section())
         return Document(
-            title=(f"Derivation of the {what} in ", *_listed(variables)),
+            title=self.title(),
             sections=body,
-            notation=tuple(notation_table([self.loss, *map(self.display, self.derivation.results)])),
+            notation=tuple(notation_table(self.shown_roots())),
             references=tuple(self.references.values()),
             footnote=(f"Derived and typeset by lemmax {__version__}.",),
         )
 
+    def title(self) -> tuple[Inline, ...]:
+        """Return what is derived."""
+        what = "gradient" if len(self.derivation.variables) == 1 else "gradients"
+        return (f"Derivation of the {what} in ", *listed([self.name(v) for v in self.derivation.variables]))
+
+    def name(self, t: Tensor) -> Math:
+        """Return the name of a tensor without subscripts."""
+        return Math(self.left(self.display(t), False).split("_{")[0])
+
+    def shown_roots(self) -> list[Tensor]:
+        """Return the loss and what is shown as results."""
+        return [self.loss, *map(self.display, self.derivation.results)]
+
     def loss_section(self) -> Section:
+        """Show the loss and the tensors that it is made of."""
         section = SectionBuilder("The loss")
         section.add(Paragraph("The scalar that is differentiated is"))
         section.add(self.definition(self.loss, "loss"))
@@ -108,36 +131,45 @@ class _Writer:
         return section.build()
 
     def steps_section(self) -> Section:
+        """Show the steps, under the tensor that they work on."""
         section = SectionBuilder("Derivation")
-        section.add(
+        section.add(*self.introduction())
+        steps = self.derivation.steps
+        for number, step in enumerate(steps, 1):
+            if number > 1 and _work(step) != (_work(steps[number - 2]) if number > 2 else None):
+                section.add(self.heading(step))
+            section.add(self.step(number, step))
+            last = number == len(steps) or _work(steps[number]) != _work(step)
+            if number > 1 and last and self.notation == "matrix":
+                section.add(*self.in_matrices(step))
+        return section.build()
+
+    def introduction(self) -> list[Block]:
+        """Say how the derivation goes."""
+        return [
             Paragraph(
                 "The adjoint of a tensor is the derivative of the loss in it, of the same shape. Adjoints are"
                 " found from the loss to the variables, by reverse accumulation ",
                 Cite(("griewank",)),
                 ". Each step applies one rule.",
             )
-        )
-        place: Tensor | None = None
-        for number, step in enumerate(self.derivation.steps, 1):
-            if step.place != place and number > 1:
-                place = step.place
-                name = self.left(self.display(place), False)
-                kind = "Gradient in " if place in self.derivation.variables else "Adjoint of "
-                section.add(Paragraph(kind, Math(name), "."))
-            section.add(self.step(number, step))
-            last = number == len(self.derivation.steps) or self.derivation.steps[number].place != step.place
-            if number > 1 and last and self.notation == "matrix":
-                section.add(*self.in_matrices(step))
-        return section.build()
+        ]
+
+    def heading(self, step: Step) -> Block:
+        """Say what the steps that follow work on."""
+        name = self.left(self.display(step.place), False)
+        kind = "Gradient in " if step.place in self.derivation.variables else "Adjoint of "
+        return Paragraph(kind, Math(name), ".")
 
     def step(self, number: int, step: Step) -> Statement:
+        """Show one step."""
         statement, conditions = rule_statement(step.rule)
         rule = [Math(statement)] if statement.startswith("\\") or "=" in statement else [statement]
         text: list[Inline] = [*rule, f" ({conditions})." if conditions else "."]
         reference = rule_reference(step.rule)
         if reference is not None and _YEAR.search(reference):
             key = f"rule:{step.rule}"
-            self.references.setdefault(key, Reference(key, f"Rule {_words(step.rule)}: {reference}."))
+            self.references.setdefault(key, Reference(key, f"Rule {words(step.rule)}: {reference}."))
             text += [" See ", Cite((key,)), "."]
         if step.focus is not None:
             text += [" Here it is applied to ", Math(self.left(self.display(step.focus), False)), "."]
@@ -147,11 +179,12 @@ class _Writer:
             why = why_unseen(step.rule)
             again = f" {why[:1].upper()}{why[1:]}: the formula is again "
             same = Paragraph(*text, again, Ref(str(shown.label)), ".")
-            return Statement("step", (same,), (_words(step.rule),), f"rule:{number}")
+            return Statement("step", (same,), (words(step.rule),), f"rule:{number}")
         self.printed = equation
-        return Statement("step", (Paragraph(*text), equation), (_words(step.rule),), f"rule:{number}")
+        return Statement("step", (Paragraph(*text), equation), (words(step.rule),), f"rule:{number}")
 
     def step_equation(self, step: Step, label: str) -> Equation:
+        """Return what one step gives."""
         before, after = self.display(step.before, True), self.display(step.after, True)
         if step.before == self.derivation.f:
             return Equation(self.left(self.loss, True), (f"= {self.right(self.loss, True)}",), label)
@@ -163,6 +196,7 @@ class _Writer:
         return Equation(self.slope(step.place), (f"= {self.right(_unnamed(after), True)}",), label)
 
     def in_matrices(self, step: Step) -> list[Block]:
+        """Return the last step of an adjoint in matrix notation."""
         after = self.display(step.after)
         left = self.slope(step.place, by_entries=False)
         if after.name is not None:
@@ -174,6 +208,7 @@ class _Writer:
         return [Paragraph("In matrix notation,"), Equation(left, rights)]
 
     def result_section(self) -> Section:
+        """Show the results, the adjoints that they use, and the layout."""
         section = SectionBuilder("Result", "result")
         by_entries = self.notation == "index"
         for number, (variable, result) in enumerate(
@@ -201,15 +236,21 @@ class _Writer:
         ]
 
 
+def _work(step: Step) -> tuple[Tensor, Tensor | None]:
+    """Return what a step belongs to: the adjoint of a tensor, or its tangent along a variable."""
+    return step.place, step.along
+
+
 def _unnamed(t: Tensor) -> Tensor:
     return t if isinstance(t, Input) or t.name is None else t.named(None)
 
 
-def _words(rule: str) -> str:
+def words(rule: str) -> str:
+    """Return the name of a rule in words."""
     return rule.replace("_", " ")
 
 
-def _listed(items: Sequence[Inline]) -> list[Inline]:
+def listed(items: Sequence[Inline]) -> list[Inline]:
     """Return items with commas and a final 'and'."""
     out: list[Inline] = []
     for p, item in enumerate(items):

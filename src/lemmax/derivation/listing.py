@@ -8,7 +8,8 @@ from typing import Literal
 
 from lemmax.derivation.display import Display
 from lemmax.derivation.export import derivation_document, why_unseen
-from lemmax.derivation.record import Derivation
+from lemmax.derivation.record import Derivation, Step
+from lemmax.derivation.split_rules import SPLIT_RULES
 from lemmax.typeset.records import Block, Equation, Statement
 
 
@@ -46,15 +47,22 @@ class ListedStep:
 def listed_steps(derivation: Derivation, notation: Literal["matrix", "index"] = "matrix") -> list[ListedStep]:
     """Return the steps with their rules, places and formulas."""
     display = Display(derivation)
-    places = [derivation.loss, *(step.place for step in derivation.steps[1:])]
     derived = derivation_document(derivation, notation).sections[1]
     statements = [block for block in derived.body if isinstance(block, Statement)]
     found: list[ListedStep] = []
-    for step, place, s in zip(derivation.steps, places, statements, strict=True):
+    for step, s in zip(derivation.steps, statements, strict=True):
         latex = "; ".join(_text(b) for b in s.body if isinstance(b, Equation))
         unseen = "" if latex else f"as before: {why_unseen(step.rule)}"
-        found.append(ListedStep(step.rule, str(display(place).name), latex or found[-1].latex, unseen))
+        place = _place(step, display, derivation)
+        found.append(ListedStep(step.rule, place, latex or found[-1].latex, unseen))
     return found
+
+
+def _place(step: Step, display: Display, derivation: Derivation) -> str:
+    """Return the name of the tensor that a step works on, and of the variable it is differentiated in."""
+    scalar = step.place == derivation.f or (step.rule in SPLIT_RULES and step.along is None)
+    place = str(display(derivation.loss if scalar else step.place).name)
+    return place if step.along is None else f"{place} along {display(step.along).name}"
 
 
 def _text(equation: Block) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from lemmax.calculus.partials import Smoothness
+from lemmax.calculus.split import Part
 from lemmax.expr.nodes import Derivative, Input
 from lemmax.expr.tensor import Tensor
 
@@ -17,10 +18,12 @@ class Step:
 
     Attributes:
         rule: name of the rule, a key of ``derivation.rules.RULES``.
-        place: the tensor whose adjoint is worked on; for ``inline_definitions`` what is rewritten.
+        place: the tensor whose adjoint (or tangent) is worked on; for ``inline_definitions`` what is
+            rewritten; for a block of weights A and B that is put together, A.
         focus: the part of ``before`` that the rule acts on, if not all of it.
         before: the expression before.
         after: the expression after.
+        along: the variable in which tangents are taken (second derivatives); ``None`` for adjoints.
     """
 
     rule: str
@@ -28,22 +31,35 @@ class Step:
     focus: Tensor | None
     before: Tensor
     after: Tensor
+    along: Tensor | None = None
+
+    @property
+    def where(self) -> str:
+        """The place, and the variable in which it is differentiated."""
+        return self.place.label() + (f" along {self.along.label()}" if self.along is not None else "")
 
     def __str__(self) -> str:
         """Show rule, place and both sides, shortened."""
-        return f"{self.rule} at {self.place.label()}: {self.before.describe()}  =  {self.after.describe()}"
+        return f"{self.rule} at {self.where}: {self.before.describe()}  =  {self.after.describe()}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Derivation:
-    r"""How the gradients of a scalar were found.
+    r"""How the gradients of a scalar, or blocks of its Hessian, were found.
 
     Attributes:
         f: the scalar as it was given.
         variables: what it was differentiated in.
         nonsmooth: the policy for kinks.
         steps: all steps; the steps of one adjoint follow one another, each starts where the last ended.
-        results: the gradients, one per variable.
+        results: the gradients, one per variable; or the blocks of the Hessian, one per pair.
+        blocks: the pairs of variables of the blocks; empty for gradients.
+        part: the whole block, or its ``outer`` or ``functional`` part; see :func:`lemmax.hessian_split`.
+        middle: the tensor through which the scalar depends on the variables, for a part.
+        psd_reason: of an outer part, why the curvature and with it the part is positive semidefinite;
+            ``None`` if that was not shown.  Replay reads it off the derived curvature again.
+        linear_in: of a functional part, the tensor in which it is linear, the slope or what the slope is a
+            multiple of.  Replay reads it off the derived slope again.
     """
 
     f: Tensor
@@ -51,16 +67,26 @@ class Derivation:
     nonsmooth: Smoothness
     steps: tuple[Step, ...]
     results: tuple[Tensor, ...] = field(default=())
+    blocks: tuple[tuple[Tensor, Tensor], ...] = field(default=())
+    part: Part = "total"
+    middle: Tensor | None = None
+    psd_reason: str | None = None
+    linear_in: Tensor | None = None
+
+    @property
+    def order(self) -> int:
+        """The order of the derivatives: 1 or 2."""
+        return 2 if self.blocks else 1
 
     @property
     def result(self) -> Tensor:
-        """The gradient in the only (or first) variable."""
+        """The gradient in the only (or first) variable, or the first block."""
         return self.results[0]
 
     @property
     def loss(self) -> Tensor:
         """The scalar with unnamed products inlined, on which the sweep runs."""
-        return self.steps[0].after
+        return next(step.after for step in self.steps if step.rule == "inline_definitions")
 
     def replay(self, seed: int = 0, instances: int = 2) -> Derivation:
         """Check every step twice, by its rule and numerically; return self if all is well.
@@ -105,10 +131,14 @@ class Derivation:
     def _repr_latex_(self) -> str:
         from lemmax.typeset import latex
 
-        shown = [
-            rf"\frac{{\partial f}}{{\partial {latex(v)}}} = {latex(g, where=True)}"
-            for v, g in zip(self.variables, self.results, strict=True)
-        ]
+        if self.blocks:
+            left = [
+                rf"\frac{{\partial^2 f}}{{\partial {latex(a)} \, \partial {latex(b)}}}"
+                for a, b in self.blocks
+            ]
+        else:
+            left = [rf"\frac{{\partial f}}{{\partial {latex(v)}}}" for v in self.variables]
+        shown = [f"{a} = {latex(g, where=True)}" for a, g in zip(left, self.results, strict=True)]
         return r"$\displaystyle " + r",\quad ".join(shown) + "$"
 
     def __str__(self) -> str:
@@ -119,6 +149,10 @@ class Derivation:
 
     def __repr__(self) -> str:
         """Show variables and number of steps."""
+        if self.blocks:
+            blocks = "; ".join(f"{a.label()}, {b.label()}" for a, b in self.blocks)
+            part = "" if self.part == "total" else f" ({self.part} part)"
+            return f"<Derivation of the Hessian in {blocks}{part}: {len(self.steps)} steps>"
         variables = ", ".join(v.label() for v in self.variables)
         return f"<Derivation of the gradient in {variables}: {len(self.steps)} steps>"
 

@@ -12,17 +12,19 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from lemmax.derivation.builder import rule_function
+from lemmax.derivation.following import DIFFERENTIATIONS, check_focus, check_follows, check_results, establish
 from lemmax.derivation.record import Derivation, Step
-from lemmax.derivation.rules import RULES, Context, rule_of
+from lemmax.derivation.rules import Context
+from lemmax.derivation.split_rules import split_of
 from lemmax.errors import EvaluationError, LemmaxError, ReplayError, ShapeError
 from lemmax.expr.graph import inputs_of
-from lemmax.expr.nodes import Derivative, Lambda, Term
+from lemmax.expr.nodes import Derivative
 from lemmax.expr.tensor import Tensor, identifier
 
 _RTOL = 1e-9  # complex steps are exact to rounding; sums of a few hundred terms lose three digits
 _CANCELLED = 1e-5  # sides below this part of the loss may be what is left of terms that cancel
 _ATTEMPTS = 15
-_DIFFERENTIATIONS = {name for name, rule in RULES.items() if rule is RULES["product_rule"]}
 
 
 def replay(derivation: Derivation, seed: int = 0, instances: int = 2) -> None:
@@ -39,34 +41,37 @@ def replay_by_rules(derivation: Derivation) -> None:
     """
     if not derivation.steps:
         raise ReplayError("the derivation has no steps.")
-    context = Context(derivation.variables, derivation.nonsmooth)
-    place: Tensor | None = None
-    current: Tensor | None = None
+    context = _context(derivation)
+    previous: Step | None = None
     for number, step in enumerate(derivation.steps, 1):
-        _check_follows(number, step, derivation, context, place, current)
+        check_follows(number, step, previous, derivation, context)
+        context.along = step.along
         try:
-            if step.rule in _DIFFERENTIATIONS:
-                _check_focus(number, step, context)
-            again = RULES[step.rule](step.before, step.place, step.focus, context)
+            if step.rule in DIFFERENTIATIONS:
+                check_focus(number, step, context)
+            function = rule_function(step.rule, step.along)
+            assert function is not None
+            again = function(step.before, step.place, step.focus, context)
         except ReplayError:
             raise
         except (LemmaxError, AssertionError) as error:
             raise ReplayError(f"step {number} ({step.rule}) cannot be applied: {error}") from error
         if again != step.after:
-            raise ReplayError(f"step {number} ({step.rule} at {step.place.label()}): {_said(again, step)}.")
-        place, current = step.place, step.after
-        if number == 1:
-            context.loss = current
-            context.adjoints[current.digest] = Lambda((), (), (Term((), sp.S.One),))
-        else:
-            context.adjoints[step.place.digest] = current
-    if len(derivation.results) != len(derivation.variables):
-        raise ReplayError(
-            f"{len(derivation.results)} results are given for {len(derivation.variables)} variables."
-        )
-    for variable, result in zip(derivation.variables, derivation.results, strict=True):
-        if context.adjoints.get(variable.digest) != result or variable.digest not in context.adjoints:
-            raise ReplayError(f"the steps do not lead to the result given for {variable.label()}.")
+            raise ReplayError(f"step {number} ({step.rule} at {step.where}): {_said(again, step)}.")
+        establish(step, context)
+        previous = step
+    check_results(derivation, context)
+
+
+def _context(derivation: Derivation) -> Context:
+    if derivation.middle is None:
+        return Context(derivation.variables, derivation.nonsmooth)
+    weights = [w for pair in derivation.blocks for w in pair]
+    try:
+        split = split_of(derivation.f, weights, derivation.variables, derivation.middle)
+    except LemmaxError as error:
+        raise ReplayError(f"the Hessian cannot be split: {error}") from error
+    return Context((split.held,), derivation.nonsmooth, split=split)
 
 
 def _said(again: Tensor, step: Step) -> str:
@@ -87,53 +92,12 @@ def _shown(t: Tensor) -> str:
         return repr(t)
 
 
-def _check_follows(
-    number: int,
-    step: Step,
-    derivation: Derivation,
-    context: Context,
-    place: Tensor | None,
-    current: Tensor | None,
-) -> None:
-    if step.rule not in RULES:
-        raise ReplayError(f"step {number}: there is no rule {step.rule!r}.")
-    if step.rule not in _DIFFERENTIATIONS and step.focus is not None:
-        raise ReplayError(f"step {number}: the rule {step.rule} acts on no part, but one is named.")
-    if number == 1:
-        if not step.place == step.before == derivation.f or step.rule != "inline_definitions":
-            raise ReplayError("the first step must write out the given scalar.")
-        return
-    starts = step.rule == "chain_rule"
-    if starts:
-        if current is not None and _is_unfinished(current):
-            raise ReplayError(f"step {number}: the adjoint before it was left with a formal derivative.")
-        if step.place.digest in context.adjoints:
-            raise ReplayError(f"step {number}: the adjoint of {step.place.label()} is derived twice.")
-    elif step.place != place or step.before != current:
-        raise ReplayError(
-            f"step {number} ({step.rule} at {step.place.label()}) does not start where the step before ended."
-        )
-
-
-def _check_focus(number: int, step: Step, context: Context) -> None:
-    if step.focus is None or step.focus.digest not in context.adjoints:
-        user = "no user" if step.focus is None else step.focus.label()
-        raise ReplayError(f"step {number} ({step.rule}): the adjoint of {user} was not derived before.")
-    if rule_of(step.focus, step.place, context) != step.rule:
-        raise ReplayError(
-            f"step {number}: {step.focus.label()} is not differentiated by the rule {step.rule}."
-        )
-
-
-def _is_unfinished(t: Tensor) -> bool:
-    return any(isinstance(x, Derivative) for x in t.operands) or isinstance(t, Derivative)
-
-
 def replay_by_numbers(derivation: Derivation, seed: int = 0, instances: int = 2) -> None:
-    """Evaluate both sides of every step on random arrays.
+    """Evaluate both sides of every step on random arrays, and what is claimed of a part of a Hessian.
 
     Raises:
-        ReplayError: the two sides of a step differ by more than rounding.
+        ReplayError: the two sides of a step differ by more than rounding; or a curvature that is claimed to
+            be positive semidefinite has a negative eigenvalue, or what is claimed to be linear is not.
     """
     from lemmax.interpret import Evaluator
 
@@ -141,8 +105,9 @@ def replay_by_numbers(derivation: Derivation, seed: int = 0, instances: int = 2)
     # all sides share one evaluation, so that inner tensors are computed once per instance
     sides = [side for step in derivation.steps for side in (step.before, step.after)]
     evaluator = Evaluator(sides)
+    names = _Names(derivation)
     for _ in range(instances):
-        values = _evaluate_somewhere(evaluator, sides, rng)
+        values, arrays, sizes = _evaluate_somewhere(evaluator, sides, rng, names)
         for number, step in enumerate(derivation.steps, 1):
             left, right = (np.asarray(v, dtype=float) for v in values[2 * number - 2 : 2 * number])
             scale = max(
@@ -153,24 +118,95 @@ def replay_by_numbers(derivation: Derivation, seed: int = 0, instances: int = 2)
             )
             if left.shape != right.shape or not np.allclose(left, right, rtol=0, atol=_RTOL * scale):
                 raise ReplayError(
-                    f"step {number} ({step.rule} at {step.place.label()}): the two sides differ by "
+                    f"step {number} ({step.rule} at {step.where}): the two sides differ by "
                     f"{float(np.max(np.abs(left - right))):.3g} on random arrays (largest entry {scale:.3g})."
                 )
+        _check_claim(derivation, names, values, arrays, sizes)
 
 
-def _evaluate_somewhere(evaluator: Any, sides: list[Tensor], rng: np.random.Generator) -> list[Any]:
+class _Names:
+    """The values of the names that a part of a Hessian brings: Z, and the slope C held fixed."""
+
+    def __init__(self, derivation: Derivation) -> None:
+        from lemmax.interpret import Evaluator
+
+        split = _context(derivation).split
+        self.roots: list[Tensor] = []
+        self._evaluators: list[tuple[str, Any]] = []
+        self.split = split
+        if split is not None:
+            slope = Derivative(split.loss, split.held)  # by complex steps, not by the calculus
+            self.roots = [split.middle, slope]
+            names = [identifier(str(t.name)) for t in (split.held, split.cotangent)]
+            self._evaluators = [(name, Evaluator([t])) for name, t in zip(names, self.roots, strict=True)]
+
+    @property
+    def sizes(self) -> set[sp.Symbol]:
+        """The sizes that are needed to evaluate them."""
+        return {s for _, evaluator in self._evaluators for s in evaluator.sizes.values()}
+
+    def add_to(self, arrays: dict[str, np.ndarray], sizes: Mapping[sp.Symbol, int]) -> None:
+        """Evaluate the names at the drawn arrays."""
+        for name, evaluator in self._evaluators:
+            (arrays[name],) = _run(evaluator, arrays, sizes)
+
+
+def _check_claim(
+    derivation: Derivation,
+    names: _Names,
+    values: list[Any],
+    arrays: dict[str, np.ndarray],
+    sizes: Mapping[sp.Symbol, int],
+) -> None:
+    """Check the sign of the curvature, and that blocks double with what stands for the slope, in numbers."""
+    split = names.split
+    if split is None:
+        return
+    for number, step in enumerate(derivation.steps, 1):
+        if derivation.psd_reason and step.rule == "inline_definitions" and step.along == split.held:
+            curvature = np.asarray(values[2 * number - 1], dtype=float)
+            rows = int(np.prod(curvature.shape[: curvature.ndim // 2]))
+            lowest = float(np.linalg.eigvalsh(curvature.reshape(rows, rows)).min())
+            if lowest < -_RTOL * max(float(np.abs(curvature).max()), 1e-30):
+                raise ReplayError(
+                    f"the curvature is claimed to be positive semidefinite ({derivation.psd_reason}), but"
+                    f" has the eigenvalue {lowest:.3g} on random arrays."
+                )
+        if step.rule == "insert_slope":
+            key = identifier(str(split.cotangent.name))
+            once, twice = (_value(step.before, {**arrays, key: c * arrays[key]}, sizes) for c in (1, 2))
+            if not np.allclose(twice, 2 * once, rtol=0, atol=_RTOL * max(float(np.abs(once).max()), 1e-30)):
+                raise ReplayError(f"step {number}: the block is not linear in what stands for the slope.")
+
+
+def _value(t: Tensor, arrays: dict[str, np.ndarray], sizes: Mapping[sp.Symbol, int]) -> np.ndarray:
+    from lemmax.interpret import Evaluator
+
+    return np.asarray(_run(Evaluator([t]), arrays, sizes)[0], dtype=float)
+
+
+def _run(evaluator: Any, arrays: Mapping[str, np.ndarray], sizes: Mapping[sp.Symbol, int]) -> list[Any]:
+    used = {key: x for key, x in arrays.items() if key in evaluator.inputs}
+    return list(evaluator.run(used, sizes={s: sizes[s] for s in evaluator.sizes.values()}))
+
+
+def _evaluate_somewhere(
+    evaluator: Any, sides: list[Tensor], rng: np.random.Generator, names: _Names
+) -> tuple[list[Any], dict[str, np.ndarray], dict[sp.Symbol, int]]:
     error: Exception | None = None
     for attempt in range(_ATTEMPTS):
-        sizes = {s: int(rng.integers(2, 4)) + attempt // 3 for s in evaluator.sizes.values()}
-        arrays = draw_arrays(sides, sizes, rng, attempt)
+        wanted = dict.fromkeys((*evaluator.sizes.values(), *sorted(names.sizes, key=str)))
+        sizes = {s: int(rng.integers(2, 4)) + attempt // 3 for s in wanted}
+        arrays = draw_arrays([*sides, *names.roots], sizes, rng, attempt)
         try:
             with np.errstate(all="ignore"):
-                values = evaluator.run(arrays, sizes=sizes)
+                names.add_to(arrays, sizes)
+                values = _run(evaluator, arrays, sizes)
         except (EvaluationError, ShapeError, np.linalg.LinAlgError) as failed:
             error = failed
             continue
         if all(np.all(np.isfinite(np.asarray(v, dtype=float))) for v in values):
-            return list(values)
+            return values, arrays, sizes
     raise ReplayError(f"no random point was found at which all steps can be evaluated ({error}).")
 
 

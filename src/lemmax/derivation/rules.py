@@ -34,17 +34,57 @@ class Context:
         nonsmooth: the policy for kinks.
         loss: the flattened loss, once it was found.
         adjoints: adjoints that were established, by digest of the tensor.
+        along: the variable in which tangents are taken, at a step of a second derivative.
+        tangents: tangents that were established, by digests of the tensor and of the variable.
+        sweeps: what is differentiated again: root and variable as the sweep sees them, by their digests.
+        finals: derivatives of roots, written out, by digests of root and variable as the sweep sees them.
+        split: what belongs to a part of a Hessian.
     """
 
     variables: tuple[Tensor, ...]
     nonsmooth: Smoothness
     loss: Tensor | None = None
     adjoints: dict[str, Tensor] = field(default_factory=dict)
+    along: Tensor | None = None
+    tangents: dict[tuple[str, str], Tensor] = field(default_factory=dict)
+    sweeps: dict[tuple[str, str], tuple[Tensor, Tensor]] = field(default_factory=dict)
+    finals: dict[tuple[str, str], Tensor] = field(default_factory=dict)
+    split: Split | None = None
 
     def users_of(self, place: Tensor) -> list[Tensor]:
         """Return the tensors inside the loss in whose definition ``place`` occurs, loss first."""
         assert self.loss is not None
         return [t for t in reversed(topological_order(self.loss)) if place in t.operands]
+
+    def final(self, root: Tensor, variable: Tensor) -> Tensor | None:
+        """Return the derivative of a root in a variable, if it was established."""
+        swept = self.sweeps.get((root.digest, variable.digest))
+        return None if swept is None else self.finals.get((swept[0].digest, swept[1].digest))
+
+
+@dataclass(slots=True)
+class Split:
+    r"""What the derivation of a part of a Hessian knows: :math:`f = \ell(Z)`.
+
+    Attributes:
+        middle: Z.
+        held: the input that stands for Z.
+        loss: :math:`\ell` of that input.
+        pairing: :math:`\langle C, Z \rangle`.
+        cotangent: the input C, which stands for the slope.
+        weights: the variables in which adjoints of the pairing are derived.
+        slope: the adjoint of the input that stands for Z, once it was found.
+        assembled: the parts, by digests of the two variables.
+    """
+
+    middle: Tensor
+    held: Tensor
+    loss: Tensor
+    pairing: Tensor
+    cotangent: Tensor
+    weights: tuple[Tensor, ...]
+    slope: Tensor | None = None
+    assembled: dict[tuple[str, str], Tensor] = field(default_factory=dict)
 
 
 def inline_definitions(before: Tensor, place: Tensor, focus: Tensor | None, context: Context) -> Tensor:
@@ -66,7 +106,7 @@ def chain_rule(before: Tensor, place: Tensor, focus: Tensor | None, context: Con
     terms = []
     for user in context.users_of(place):
         if user.digest not in context.adjoints:
-            if user.digest not in _active(context):
+            if user.digest not in active(context):
                 continue
             raise ReplayError(
                 f"chain rule at {place.label()}: the adjoint of {user.label()} was not derived before."
@@ -82,8 +122,8 @@ def chain_rule(before: Tensor, place: Tensor, focus: Tensor | None, context: Con
     return Lambda(place.shape, columns, tuple(terms))
 
 
-def _active(context: Context) -> set[str]:
-    """Digests of the tensors on a path from a variable to the loss."""
+def active(context: Context) -> set[str]:
+    """Return the digests of the tensors on a path from a variable to the loss."""
     assert context.loss is not None
     targets = {v.digest for v in context.variables}
     active: set[str] = set()
@@ -173,19 +213,6 @@ RULES: Mapping[str, Rule] = {
     "recognise_tensor": recognise,
     "name_adjoint": name_adjoint,
 }
-
-
-def rule_statement(rule: str) -> tuple[str, str]:
-    """Return what a rule says, in LaTeX or words, and its conditions in words."""
-    for row in PULLBACKS.values():
-        if row.name == rule:
-            return row.statement, row.conditions
-    return STATEMENTS[rule]
-
-
-def rule_reference(rule: str) -> str | None:
-    """Return the source of a rule that has one."""
-    return next((row.reference for row in PULLBACKS.values() if row.name == rule), None)
 
 
 def rule_of(user: Tensor, place: Tensor, context: Context) -> str:

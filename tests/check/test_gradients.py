@@ -26,6 +26,7 @@ def right(X: np.ndarray, W: np.ndarray, Y: np.ndarray) -> np.ndarray:
 
 def test_right_code_agrees() -> None:
     report = check_gradient(right, g, **ARRAYS)
+    assert report
     assert report.agrees and report.wrong_entries == 0 and report.error < 1e-14
     assert "agrees" in str(report)
     assert check_gradient(right(**ARRAYS), g, **ARRAYS).agrees
@@ -39,6 +40,7 @@ def test_one_wrong_entry_is_named_with_both_numbers() -> None:
         return result
 
     report = check_gradient(wrong, g, **ARRAYS)
+    assert not report
     assert not report.agrees
     assert report.index == (1, 2) and report.wrong_entries == 1
     assert report.yours - report.derived == pytest.approx(1e-6, rel=1e-6)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import lemmax as lx
+from lemmax.check.claim.finding import Finding
 from lemmax.statement import (
     Comparison,
     Evidence,
@@ -30,6 +31,15 @@ def test_a_verdict_has_no_truth_value() -> None:
         bool(Verdict("survived"))
     assert Verdict("proved").holds and Verdict("survived").holds
     assert not Verdict("vacuous").holds
+
+
+def test_reports_and_findings_have_no_truth_value() -> None:
+    evidence = Evidence("tested", seed=0)
+    with pytest.raises(lx.InvalidArgument, match=r"ask for report\.as_expected"):
+        bool(Report("t", "refuted", Verdict("refuted", witness=WITNESS), evidence))
+    finding = Finding(Verdict("proved"), lx.ones(2), "gradient in W")
+    with pytest.raises(lx.InvalidArgument, match=r"ask for verdict\.name"):
+        bool(finding)
 
 
 @pytest.mark.parametrize(

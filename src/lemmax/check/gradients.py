@@ -48,6 +48,10 @@ class GradientReport:
     entries: int
     hint: str = ""
 
+    def __bool__(self) -> bool:
+        """Does the user's gradient agree?"""
+        return self.agrees
+
     def __str__(self) -> str:
         """Show the outcome and the entry that differs most."""
         if self.agrees:

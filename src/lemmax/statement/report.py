@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from lemmax.errors import InvalidArgument
 from lemmax.statement.evidence import Evidence, MutantOutcome
 from lemmax.statement.verdict import Comparison, Verdict, Witness
 
@@ -39,6 +40,12 @@ class Report:
         if self.verdict.name == "not applicable":
             return not self.shortcomings and not self.interrupted
         return self.verdict.name in wanted and not self.shortcomings and not self.interrupted
+
+    def __bool__(self) -> bool:
+        """Refuse: a claim that is refuted may be as expected."""
+        raise InvalidArgument(
+            f"the report on {self.theorem} has no truth value; ask for report.as_expected or report.verdict."
+        )
 
     @property
     def witness(self) -> Witness | None:

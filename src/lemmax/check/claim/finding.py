@@ -27,6 +27,10 @@ class Finding:
     repair: Repair | None = None
     note: str = ""
 
+    def __bool__(self) -> bool:
+        """Refuse, as a verdict does: there are more outcomes than two."""
+        return bool(self.verdict)
+
     def __str__(self) -> str:
         """Show the verdict and the repair."""
         lines = [f"{self.words}: the claim is {self.verdict}"]

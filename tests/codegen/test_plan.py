@@ -120,9 +120,26 @@ def test_statements_come_in_order() -> None:
 def test_the_plan_as_text() -> None:
     plan = lx.compile(lx.softmax(X @ W).named("S")).plan
     lines = str(plan).splitlines()
-    assert lines[0].split() == ["variable", "operation", "operands", "shape", "flops"]
+    assert lines[0].split() == [
+        "variable", "operation", "operands", "shape", "flops", "bytes", "memory",
+    ]  # fmt: skip
     assert any(line.split()[:2] == ["S", "softmax"] for line in lines)
     assert plan.flops == 2 * D * k * n + 4 * k * n
+    assert plan.bytes == 16 * k * n
+    assert [plan.memory_of(s) for s in plan.statements] == ["new", "new"]
+
+
+def test_the_plan_says_where_results_lie() -> None:
+    model = lx.models.attention()
+    plan = lx.compile([model.loss, *lx.gradient(model.loss, model.weights)]).plan
+    lies = {s.name: plan.memory_of(s) for s in plan.statements}
+    assert lies["S"] == "over A"
+    assert lies["A"] == "in place"
+    assert lies["X_WK"] == "view"
+    assert lies["X_WQ_WK_WV"].startswith("buffer ")
+    assert lies["f"] == lies["result4"] == "new"
+    H, N, n = ({str(s): s for s in model.sizes}[name] for name in ("H", "N", "n"))
+    assert {s.name: plan.bytes_of(s) for s in plan.statements}["S"] == 8 * H * N * n**2
 
 
 def test_operations() -> None:

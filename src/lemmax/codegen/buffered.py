@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from lemmax.codegen.memory import ENTRYWISE, WITH_SCRATCH, Memory, memory_order
+from lemmax.codegen.memory import ENTRYWISE, REDUCTIONS, WITH_SCRATCH, Memory, memory_order, reduced_rows
 from lemmax.codegen.naming import Names
 from lemmax.codegen.places import Key, Place
 from lemmax.codegen.pytext import comma_list, tuple_text
@@ -166,50 +166,60 @@ class BufferedBody:
         if v.number not in self._memory.scratch and v.op not in _COMPUTED:
             return []  # a view of a buffer is made with the buffer
         self._prepare(v)
+        stored = self._stored(v)
+        if stored is not None:
+            return stored
         out = self._name(v)
         scratch = self._memory.scratch.get(v.number)
-        stored = self._in_memory_order(v)
-        if stored is not None:
-            # a row of a reduction is a vector
-            rows = None if scratch is None else self._rows(scratch, f"{out}_rows")
-            renderer = Renderer({**self._variables, **stored}, self._plan.sizes)
-            return written(renderer, v, stored[v.number], rows, 0)
         name = None if scratch is None else self._extra(f"{out}_rows", scratch)
         return written(self._renderer, v, out, name, None)
 
-    def _in_memory_order(self, v: Value) -> dict[int, str] | None:
-        """Return names of ``v`` and its operands as they lie in memory, if all lie the same way."""
-        if v.op not in ENTRYWISE | WITH_SCRATCH:
+    # -- in the order of memory ------------------------------------------------------------
+    def _stored(self, v: Value) -> list[str] | None:
+        """Return the lines that compute ``v`` on matrices in the order of memory, if all lie the same way."""
+        reduces = v.op in REDUCTIONS
+        if not (v.op in ENTRYWISE | WITH_SCRATCH or (reduces and reduced_rows(v))):
             return None
-        axis = int(v.params[0]) if v.op in WITH_SCRATCH else None
-        place = self._memory.places[v.number]
-        found: dict[int, str] = {}
+        whole = v.args[0] if reduces else v
+        like = self._memory.places.get(whole.number)
+        if like is None:
+            return None
+        axis = whole.ndim - 1 if reduces or v.op in WITH_SCRATCH else memory_order(like)[0]
+        names: dict[int, str] = {}
         for x in (v, *v.args):
-            if x.ndim == 0:
-                continue
-            mine = self._memory.places.get(x.number)
-            if mine is None or x.shape != v.shape or memory_order(mine) != memory_order(place):
+            name = None if x.ndim == 0 else self._stored_name(x, like, axis)
+            if name is None and x.ndim > 0:
                 return None
-            name = self._view(mine, f"{self._name(x)}_stored", axis)
-            if name is None:
+            if name is not None:
+                names[x.number] = name
+        rows = None
+        if v.number in self._memory.scratch:
+            rows = self._rows(self._memory.scratch[v.number], like, axis, f"{self._name(v)}_rows")
+            if rows is None:
                 return None
-            found[x.number] = name
-        return found
+        renderer = Renderer({**self._variables, **names}, self._plan.sizes)
+        return written(renderer, v, names[v.number], rows, 0)
 
-    def _rows(self, scratch: Place, wish: str) -> str:
-        vector = self._memory.stored_rows(scratch)
-        if (wish, vector.key) not in self._derived_names:
-            self._derived_names[wish, vector.key] = self._extra(wish, vector)
-        return self._derived_names[wish, vector.key]
-
-    def _view(self, place: Place, wish: str, axis: int | None) -> str | None:
-        """Return a name for a place in the order of memory."""
-        stored = self._memory.stored(place, axis)
-        if stored is None:
+    def _stored_name(self, x: Value, like: Place, axis: int) -> str | None:
+        """Return a name for an operand as a matrix of rows, or as one number per row."""
+        place = self._memory.places.get(x.number)
+        if place is None:
             return None
-        if (wish, stored.key) not in self._derived_names:
-            self._derived_names[wish, stored.key] = self._extra(wish, stored)
-        return self._derived_names[wish, stored.key]
+        if place.shape == like.shape:
+            if memory_order(place) != memory_order(like):
+                return None
+            return self._view(self._memory.stored(place, axis), f"{self._name(x)}_stored")
+        return self._rows(place, like, axis, f"{self._name(x)}_rows")
+
+    def _rows(self, place: Place, like: Place, axis: int, wish: str) -> str | None:
+        return self._view(self._memory.stored_rows(place, like, axis), wish)
+
+    def _view(self, place: Place | None, wish: str) -> str | None:
+        if place is None:
+            return None
+        if (wish, place.key) not in self._derived_names:
+            self._derived_names[wish, place.key] = self._extra(wish, place)
+        return self._derived_names[wish, place.key]
 
     def _copies(self, v: Value) -> list[str]:
         lines = []

@@ -27,8 +27,9 @@ from lemmax.codegen.places import (
 from lemmax.codegen.values import Shape, Value
 from lemmax.codegen.views import SHARING
 
+REDUCTIONS = frozenset({"sum", "max", "min"})
 ENTRYWISE = frozenset({"add", "multiply", "scale", "divide", "call"})
-WRITING = ENTRYWISE | {"matmul", "sum", "max", "min", "softmax", "pullback_rowsum", "concat"}
+WRITING = ENTRYWISE | REDUCTIONS | {"matmul", "softmax", "pullback_rowsum", "concat"}
 """Operations that can write their result into a given array."""
 IN_PLACE = ENTRYWISE | {"softmax"}
 """Operations that may write over an operand of their shape."""
@@ -88,9 +89,23 @@ class Memory:
         rest = sp.expand(sp.Mul(*[place.shape[a] for a in order[1:]]))
         return whole(place.buffer, self.buffers[place.buffer], (place.shape[order[0]], rest))
 
-    def stored_rows(self, place: Place) -> Place:
-        """Return the place of one number per row as a vector."""
-        return whole(place.buffer, self.buffers[place.buffer], (sp.expand(sp.Mul(*place.shape)),))
+    def stored_rows(self, place: Place, like: Place, axis: int) -> Place | None:
+        """Return the place of one number per row of ``like``, whose axis is ``axis``, as a vector.
+
+        Returns:
+            ``None`` if the numbers do not lie in memory as the rows do.
+        """
+        shape, strides = list(place.shape), list(place.strides)
+        if len(shape) == len(like.shape):
+            if shape.pop(axis) != 1:
+                return None
+            strides.pop(axis)
+        rest = [a for a in memory_order(like) if a != axis]
+        numbers = replace(place, shape=tuple(shape), strides=tuple(strides))
+        entries = sp.expand(sp.Mul(*self.buffers[place.buffer]))
+        if not covers(numbers, entries) or memory_order(numbers) != tuple(a - (a > axis) for a in rest):
+            return None
+        return whole(place.buffer, self.buffers[place.buffer], (entries,))
 
 
 def plan_memory(order: Sequence[Value], variables: Mapping[int, str], roots: Sequence[Value]) -> Memory:
@@ -168,7 +183,7 @@ class _Planner:
         """
         found: dict[int, tuple[int, ...]] = {}
         for v in self.order:
-            if v.op in WITH_SCRATCH and v.params[0] == v.ndim - 1:
+            if reduced_rows(v):
                 for product in _turned_products(v):
                     if product.number in self.written:
                         n = product.ndim
@@ -356,14 +371,22 @@ def memory_order(place: Place) -> tuple[int, ...]:
     return tuple(sorted(range(len(numbers)), key=lambda axis: (-numbers[axis], axis)))
 
 
+def reduced_rows(v: Value) -> bool:
+    """Does an operation reduce the last axis of a matrix?"""
+    if v.op in WITH_SCRATCH:
+        return bool(v.params[0] == v.ndim - 1)
+    last = v.args[0].ndim - 1 if v.args else 0
+    return v.op in REDUCTIONS and last > 0 and v.params[0] == (last,)
+
+
 def _turned_products(v: Value) -> list[Value]:
     """Return the matrix products that are taken transposed for a reduction, behind entrywise operations."""
     found, waiting = [], list(v.args)
     while waiting:
         x = waiting.pop()
-        if x.op == "transpose" and x.args[0].op == "matmul" and x.shape == v.shape:
+        if x.op == "transpose" and x.args[0].op == "matmul" and x.shape == v.args[0].shape:
             if x.params[0][-2:] == (x.ndim - 1, x.ndim - 2):
                 found.append(x.args[0])
         elif x.op in ENTRYWISE | {"pin"}:
-            waiting.extend(a for a in x.args if a.shape == v.shape)
+            waiting.extend(a for a in x.args if a.shape == v.args[0].shape)
     return found

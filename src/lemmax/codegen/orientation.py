@@ -18,7 +18,7 @@ from lemmax.codegen.views import reachable, rebuilt
 SHORT = 16
 """Longest last axis, at representative sizes, whose reduction should run over the outer axis."""
 
-_REDUCING = frozenset({"softmax", "logsumexp", "pullback_rowsum"})
+_REDUCING = frozenset({"softmax", "logsumexp", "pullback_rowsum", "sum", "max", "min"})
 _ENTRYWISE = frozenset({"scale", "add", "multiply", "divide", "call", "pin", "where"})
 
 Extent = Callable[[sp.Expr], float]

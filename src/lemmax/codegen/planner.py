@@ -17,6 +17,7 @@ from lemmax.codegen.elementwise import Reader
 from lemmax.codegen.factoring import Factored, common_factors
 from lemmax.codegen.forms import Choice
 from lemmax.codegen.fusion import fuse_products
+from lemmax.codegen.gathering import gather_products
 from lemmax.codegen.labels import Frame, Label, Labelled, align
 from lemmax.codegen.lower import Definition, Product, Program, labels_of
 from lemmax.codegen.order import Order, Tree, best_order, representative, step_cost
@@ -72,6 +73,9 @@ class Planner:
             self.tensors.setdefault(value.number, defined)
         roots = [self._arrays[t.digest] for t in self._program.outputs]
         roots = self._replaced(roots, without_idle_pins(self.pool, roots))
+        new, choices = gather_products(self.pool, roots, self.names)
+        self.choices += choices
+        roots = self._replaced(roots, new)
         for improve in (fuse_products, orient):
             new, choices = improve(self.pool, roots, self._size)
             self.choices += choices

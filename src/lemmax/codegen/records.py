@@ -9,6 +9,7 @@ import sympy as sp
 from lemmax.codegen.forms import Choice
 from lemmax.codegen.memory import Memory
 from lemmax.codegen.values import Shape, Value
+from lemmax.codegen.views import SHARING
 from lemmax.expr.nodes import Input
 from lemmax.expr.tensor import Tensor
 
@@ -73,13 +74,43 @@ class Plan:
         """Floating-point operations of all statements."""
         return sp.Add(*[s.flops for s in self.statements])
 
+    @property
+    def bytes(self) -> sp.Expr:
+        """Bytes that all statements write in double precision."""
+        return sp.Add(*[self.bytes_of(s) for s in self.statements])
+
+    def bytes_of(self, s: Statement) -> sp.Expr:
+        """Bytes that a statement writes in double precision; 0 for a view."""
+        return sp.S.Zero if self._made(s).op in SHARING else 8 * sp.Mul(*s.shape)
+
+    def _made(self, s: Statement) -> Value:
+        """Return what a statement computes, below the views that it returns of it."""
+        v = s.value
+        while v.op in SHARING and v.args[0].number not in self.variables:
+            v = v.args[0]
+        return v
+
+    def memory_of(self, s: Statement) -> str:
+        """Return where the result of a statement lies: ``view``, ``new``, a buffer or ``over`` an operand."""
+        v = self._made(s)
+        if v.op in SHARING:
+            return "view"
+        place = None if self.memory is None else self.memory.places.get(v.number)
+        if place is None or self.memory is None:
+            return "new"
+        over = self.memory.takes_over.get(v.number)
+        if over is None:
+            return f"buffer {place.buffer + 1}"
+        return f"over {self.variables[over]}" if over in self.variables else "in place"
+
     def __str__(self) -> str:
         """A table of the statements, then the choices."""
-        rows = [("variable", "operation", "operands", "shape", "flops")]
+        rows = [("variable", "operation", "operands", "shape", "flops", "bytes", "memory")]
         for s in self.statements:
             shape = f"({', '.join(map(str, s.shape))})"
-            rows.append((s.name, s.operation, " ".join(s.operands), shape, str(s.flops)))
-        widths = [max(len(row[column]) for row in rows) for column in range(5)]
+            cells = (s.name, s.operation, " ".join(s.operands), shape)
+            rows.append((*cells, str(s.flops), str(self.bytes_of(s)), self.memory_of(s)))
+        widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
         lines = [
             "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows
         ]

@@ -29,6 +29,8 @@ def written(r: Renderer, v: Value, out: str, scratch: str | None, axis: int | No
         assert scratch is not None
         rows = Rows(scratch, int(v.params[0]) if axis is None else axis, axis is None)
         return _REDUCING_WRITERS[v.op](r, v, out, rows)
+    if axis is not None and v.op in _REDUCTIONS:
+        return [_reduction(v.op, r.operand(v.args[0]).at(ATOM), (axis,), False, v.ndim + 1, out)]
     return _WRITERS[v.op](r, v, out)
 
 

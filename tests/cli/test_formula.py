@@ -103,6 +103,7 @@ def test_a_block_of_a_loss_from_a_file(tmp_path: Path, capsys: pytest.CaptureFix
     assert main([*given, "--json", r"I_v \otimes M_1^\top M_1"]) == 1
     data = json.loads(capsys.readouterr().out)
     assert data["repair"]["kind"] == "vec order" and data["corrected"] is not None
+    assert data["derived"] == r"(X^\top S^\top S X) \otimes I_v"
     assert main([*given, data["corrected"]]) == 0
     (tmp_path / "head.txt").write_text("X\n", encoding="utf-8")
     assert main([*given, "0"]) == 2

@@ -148,3 +148,23 @@ def test_many_more() -> None:
     for seed in range(10_000, 10_300):
         t, rows = random_pairs(seed, planar=seed % 3 > 0, terms=1 + seed % 3)
         assert check_printed(t, seed, matrix=MatrixOf(rows, ORDERS[seed % 2])).layout is not None
+
+
+@pytest.mark.parametrize("start", [20_000, 20_040])
+def test_random_sums_with_merged_axes(start: int) -> None:
+    opened = 0
+    for seed in range(start, start + 40):
+        t, rows = random_pairs(seed, planar=bool(seed % 3), terms=1 + seed % 2)
+        formula = read(t, Letters(t), matrix=MatrixOf(rows, ORDERS[seed % 2]))
+        merged, _ = as_matrix(t, formula)
+        whole = check_printed(merged, seed)
+        assert whole.layout is None
+        opened += any(node.op == "blocks" for node in walk(whole.tree))
+    assert opened < 20  # most need no blocks
+
+
+def test_merged_axes_read_like_the_block() -> None:
+    hessian = lx.hessian(lx.sqnorm(A @ W - Y) / 2, W)
+    assert lx.latex(lx.merge(hessian, (0, 1), (2, 3))) == r"A^\top A \otimes I_p"
+    assert lx.latex(lx.merge(lx.permute(hessian, (1, 0, 3, 2)), (0, 1), (2, 3))) == r"I_p \otimes A^\top A"
+    assert lx.latex(lx.kron(A, B) @ lx.vec(lx.tensor("Z", n, q))) == r"(A \otimes B) \operatorname{vec}(Z)"

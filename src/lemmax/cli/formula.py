@@ -14,6 +14,7 @@ from lemmax.cli.screen import emit_json
 if TYPE_CHECKING:
     from lemmax.check.claim import Finding
     from lemmax.expr.tensor import Tensor
+    from lemmax.typeset.latex import Order
 
 
 EXAMPLES = (
@@ -146,9 +147,9 @@ def formula(
         seed=seed,
     )
     if as_json:
-        emit_json(_data(found))
+        emit_json(_data(found, vec))
     else:
-        click.echo("\n".join(_lines(found)))
+        click.echo("\n".join(_lines(found, vec)))
     return 0 if found.verdict.name == "proved" else 1
 
 
@@ -206,7 +207,7 @@ def _declared(text: str) -> tuple[str, Any]:
         raise click.BadParameter(f"{text}: {error}", param_hint="'--shape'") from error
 
 
-def _lines(found: Finding) -> list[str]:
+def _lines(found: Finding, vec: Order) -> list[str]:
     from lemmax.typeset import latex
 
     verdict = found.verdict
@@ -218,7 +219,7 @@ def _lines(found: Finding) -> list[str]:
     if found.repair is not None:
         lines.append(f"what is wrong ({found.repair.kind}): {found.repair.text}")
     if verdict.name != "proved":
-        lines.append(f"derived: {latex(found.right, where=True)}")
+        lines.append(f"derived: {latex(found.right, where=True, vec=vec)}")
     return lines
 
 
@@ -226,7 +227,7 @@ def _entries(x: Any) -> str:
     return f"[{', '.join(_entries(row) for row in x)}]" if isinstance(x, list) else str(x)
 
 
-def _data(found: Finding) -> dict[str, Any]:
+def _data(found: Finding, vec: Order) -> dict[str, Any]:
     from lemmax.typeset import latex
 
     witness, repair = found.verdict.witness, found.repair
@@ -244,5 +245,5 @@ def _data(found: Finding) -> dict[str, Any]:
         },
         "repair": None if repair is None else {"kind": repair.kind, "text": repair.text},
         "corrected": None if repair is None or not repair.formula else repair.formula,
-        "derived": latex(found.right, where=True),
+        "derived": latex(found.right, where=True, vec=vec),
     }

@@ -124,20 +124,20 @@ class Reader:
         families = [[self._families_in(form, task, shared) for form in f] for f in forms]
         return choose(self, forms, task, families)
 
-    def paired(self, t: Tensor, layout: Layout, at: Sequence[sp.Symbol]) -> Node:
+    def paired(self, t: Tensor, layout: Layout, at: Sequence[sp.Expr]) -> Node:
         """Return a tensor as a matrix whose rows and columns are pairs of its axes.
 
         Args:
             t: the tensor.
             layout: the axes of rows and columns, outermost first.
-            at: an index for every axis; those of no row and no column are subscripts.
+            at: an index for every axis; those of no row and no column are subscripts, also in expressions.
 
         Raises:
             Stuck: there is no such matrix form.
         """
         places = tuple(sp.S.Zero if is_one(s) else i for i, s in zip(at, t.shape, strict=True))
         rows, columns = (tuple(at[p] for p in axes) for axes in (layout.rows, layout.columns))
-        fixed = frozenset(i for p, i in enumerate(at) if p not in layout.axes)
+        fixed = frozenset().union(*(i.free_symbols for p, i in enumerate(at) if p not in layout.axes))
         task = PairTask(rows, columns, fixed)
         plain = Task(None, None, fixed)
         if isinstance(t, Lambda) and not self.is_atom(t):

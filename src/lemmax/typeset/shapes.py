@@ -8,14 +8,14 @@ import sympy as sp
 
 from lemmax.expr.nodes import Apply, Lambda
 from lemmax.expr.sizes import Size, is_one, same_size
-from lemmax.typeset.algebra import linear, transpose, zeros
+from lemmax.expr.tensor import Tensor
+from lemmax.typeset.algebra import transpose, zeros
 from lemmax.typeset.applied import Slots
 from lemmax.typeset.binding import blocks
-from lemmax.typeset.choice import Task
 from lemmax.typeset.graph import Stuck
-from lemmax.typeset.kronecker import kron, vec
-from lemmax.typeset.node import ONE, Node, make
-from lemmax.typeset.terms import Product, loose_indices, open_terms, products_of
+from lemmax.typeset.kronecker import vec
+from lemmax.typeset.layout import Layout
+from lemmax.typeset.node import ONE, Node, make, walk
 
 if TYPE_CHECKING:
     from lemmax.typeset.reader import Reader
@@ -134,20 +134,15 @@ def read_merge(reader: Reader, t: Apply, slots: Slots) -> Node:
     r"""Return merged axes as blocks: :math:`[S_{ih} X_i]_{i, h}`, a vec, or a Kronecker product."""
     (x,) = t.operands
     groups = groups_of(t)
-    found = kronecker(reader, t, slots)
+    found = over_pairs(reader, t, slots)
     if found is not None:
         return found
     kept = [q for q, at in enumerate(slots) if at is None]
-    inner: list[sp.Expr | None] = [None] * x.ndim
+    inner = _unmerged(x, groups, slots)
     outer: dict[int, list[sp.Symbol]] = {q: [] for q in kept}
     as_vec = len(kept) == 1 and len(groups[kept[0]]) > 1
     for q, g in enumerate(groups):
-        at = slots[q]
-        if at is not None:
-            rest = at
-            for a in reversed(g[1:]):
-                inner[a], rest = sp.Mod(rest, x.shape[a]), sp.floor(rest / x.shape[a])
-            inner[g[0]] = rest
+        if slots[q] is not None:
             continue
         for a in g[: -2 if as_vec else -1]:
             inner[a] = block = reader.symbols.fresh(x.shape[a])
@@ -163,48 +158,36 @@ def read_merge(reader: Reader, t: Apply, slots: Slots) -> Node:
     return body
 
 
-def kronecker(reader: Reader, t: Apply, slots: Slots) -> Node | None:
-    """Return a Kronecker product if the operand is a matrix of outer times one of inner indices."""
+def over_pairs(reader: Reader, t: Apply, slots: Slots) -> Node | None:
+    """Return a matrix whose rows or columns are two merged axes by Kronecker products, vec and K.
+
+    ``None`` if that has no form without unit vectors: then blocks are easier to read.
+    """
     (x,) = t.operands
     groups = groups_of(t)
-    if not isinstance(x, Lambda) or reader.is_atom(x) or any(at is not None for at in slots):
+    kept = [groups[q] for q, at in enumerate(slots) if at is None]
+    if not isinstance(x, Lambda) or reader.is_atom(x) or sorted(map(len, kept)) not in ([1, 2], [2, 2]):
         return None
-    if len(groups) > 2 or any(len(g) != 2 for g in groups) or len(x.terms) != 1:
+    at = _unmerged(x, groups, slots)
+    layout = Layout(*(tuple(a for a in g if not is_one(x.shape[a])) for g in kept))
+    inner = [reader.symbols.fresh(x.shape[a]) if i is None else i for a, i in enumerate(at)]
+    try:
+        tree = reader.paired(x, layout, inner)
+    except Stuck:
         return None
-    at = tuple(reader.symbols.fresh(s) for s in x.shape)
-    found = products_of(open_terms(x, at, reader.symbols)[0], reader.symbols, reader.is_atom)
-    if len(found) != 1:
-        return None
-    (p,) = found
-    sides = [tuple(at[g[k]] for g in groups) for k in (0, 1)]
-    parts = _separate(p, sides)
-    if parts is None or any(loose_indices(f) for f in p.factors):
-        return None
-    tasks = [Task((*own, None)[0], (*own, None)[1], frozenset()) for own in sides]
-    left, right = (reader.sum([part], task) for part, task in zip(parts, tasks, strict=True))
-    whole = kron(left, right)
-    return linear([(p.coefficient, whole)], whole.shape)
+    return None if any(node.op == "unit" for node in walk(tree)) else tree
 
 
-def _separate(p: Product, sides: list[tuple[sp.Symbol, ...]]) -> list[Product] | None:
-    """Split the factors of a product into those tied to each side, if no factor is tied to both."""
-    reach = [set(side) for side in sides]
-    factors: list[list[sp.Expr]] = [[], []]
-    left = list(p.factors)
-    while left:
-        used = {p: f.free_symbols for p, f in enumerate(left)}
-        position = next((i for i in used if any(used[i] & r for r in reach)), None)
-        if position is None:
-            return None
-        touched = [k for k in (0, 1) if used[position] & reach[k]]
-        if len(touched) != 1:
-            return None
-        k = touched[0]
-        factors[k].append(left.pop(position))
-        reach[k] |= used[position] & set(p.bound)
-    if not all(factors):
-        return None
-    return [Product(ONE, tuple(factors[k]), tuple(i for i in p.bound if i in reach[k])) for k in (0, 1)]
+def _unmerged(x: Tensor, groups: tuple[tuple[int, ...], ...], slots: Slots) -> list[sp.Expr | None]:
+    """Return the indices of the operand's axes where the merged axes have one."""
+    inner: list[sp.Expr | None] = [None] * x.ndim
+    for g, rest in zip(groups, slots, strict=True):
+        if rest is None:
+            continue
+        for a in reversed(g[1:]):
+            inner[a], rest = sp.Mod(rest, x.shape[a]), sp.floor(rest / x.shape[a])
+        inner[g[0]] = rest
+    return inner
 
 
 def split_axes(t: Apply, slot: int) -> dict[int, int]:

@@ -50,10 +50,9 @@ _export(
 _export("lemmax.expr.matrix_functions", "solve", "pinv", "matrix_power", "adjugate")
 # names of the array API for the same things, so that code written against it can be traced
 _export("lemmax.expr.linalg", "matrix_transpose", permute_dims="permute")
-_export(
-    "lemmax.expr.reductions", "sum", "mean", "sqnorm", "norm", "max", "min", "prod", "logsumexp", "softmax"
-)
+_export("lemmax.expr.reductions", "sum", "mean", "sqnorm", "max", "min", "prod", "logsumexp", "softmax")
 _export("lemmax.expr.reductions", "log_softmax")
+_export("lemmax.expr.norms", "norm")
 _export(
     "lemmax.expr.functions", "exp", "log", "sqrt", "sign", "sin", "cos", "tan", "arcsin", "arccos", "arctan"
 )
@@ -70,6 +69,16 @@ _export(
     "minimum",
 )
 _export("lemmax.expr.functions", "where", abs="abs_", sigmoid="sigmoid_", softplus="softplus_", relu="relu_")
+_export("lemmax.expr.functions", "floor", "ceil")
+# more entrywise functions: those that are written by others, and the special ones of SciPy
+_export("lemmax.expr.special", "sec", "csc", "cot", "arcsec", "arccsc", "arccot", "sech", "csch", "coth")
+_export("lemmax.expr.special", "arcsech", "arccsch", "arccoth", "log2", "log10", "exp2", "cbrt", "sinc")
+_export("lemmax.expr.special", "factorial", "hypot", "logaddexp", "beta", "poch", "binom", "expm1", "log1p")
+_export("lemmax.expr.special", "erfc", "erfi", "erfinv", "erfcinv", "gamma", "loggamma", "digamma")
+_export("lemmax.expr.special", "polygamma", "besselj", "bessely", "besseli", "besselk", "spherical_jn")
+_export("lemmax.expr.special", "airyai", "airyaiprime", "airybi", "airybiprime", "expi", "expn", "sinint")
+_export("lemmax.expr.special", "cosint", "sinhint", "coshint", "fresnels", "fresnelc", "lambertw")
+_export("lemmax.expr.special", "elliptic_k", "elliptic_e")
 _export("lemmax.expr.indexing", "concat", "stack", "merge", "split", "vec", "kron")
 _export("lemmax.expr.functionals", "rank", "sigma", "sigma_min", "spectral_norm", "nuclear_norm", "cond")
 _export("lemmax.expr.functionals", "lambda_min", "lambda_max", "hull_distance")

@@ -9,6 +9,7 @@ import pytest
 import sympy as sp
 
 import lemmax as lx
+from lemmax.expr.special import SPECIAL
 from lemmax.expr.tensor import Tensor
 from lemmax.rules import spectra
 from lemmax.rules.matrices import power_derivative
@@ -133,6 +134,15 @@ def test_to_matrices(function: str, ndim: int) -> None:
             "singular_dyad": lambda t: spectra.singular_dyad(t, 2),
         }[function](t)
         check_all(made / 10)
+
+
+@pytest.mark.parametrize("name", SPECIAL)
+def test_special_functions(name: str) -> None:
+    if name == "erfcinv":
+        pytest.skip("SymPy has no numbers for it")
+    t = (lx.tanh(BASES[1]) + 2) / 4  # between 1/4 and 3/4
+    function = getattr(lx, name)
+    check_printed(function(2, t) if SPECIAL[name].has_order else function(t))
 
 
 GROUPS = {

@@ -18,6 +18,7 @@ from lemmax.errors import InvalidArgument, MissingRule, NonSmooth
 from lemmax.expr.functions import relu, sigmoid, softplus, step
 from lemmax.expr.indices import fresh, is_index
 from lemmax.expr.nodes import Lambda, Term
+from lemmax.expr.special import write_out
 from lemmax.expr.tensor import Tensor, TensorSymbol
 
 Smoothness = Literal["raise", "subgradient"]
@@ -108,7 +109,8 @@ def differentiate(expr: sp.Expr, entry: sp.Expr, nonsmooth: Smoothness) -> sp.Ex
     x = sp.Dummy("x", **assumptions)
     held = expr.xreplace({entry: x})
     _check_smooth(held, x, entry, nonsmooth)
-    slope = sp.diff(_break_ties(expr).xreplace({entry: x}), x)
+    smooth, steps = _hold_steps(_break_ties(expr).xreplace({entry: x}))
+    slope = write_out(sp.diff(smooth, x).xreplace(steps))
     slope = slope.replace(sp.Heaviside, lambda z, *_: step(z)).replace(sp.DiracDelta, lambda *_: sp.S.Zero)
     if slope.has(sp.Derivative, sp.Subs):
         raise MissingRule(
@@ -118,6 +120,12 @@ def differentiate(expr: sp.Expr, entry: sp.Expr, nonsmooth: Smoothness) -> sp.Ex
     slope = slope.replace(lambda e: e.is_Mul, _join_powers)
     slope = slope.xreplace({x: entry})
     return zero_at_zero(slope) if nonsmooth == "subgradient" else slope
+
+
+def _hold_steps(expr: sp.Expr) -> tuple[sp.Expr, dict[sp.Basic, sp.Basic]]:
+    """Put constants for roundings, whose derivative is 0 where it exists; SymPy leaves it unevaluated."""
+    held = {f: sp.Dummy(real=True) for f in sorted(expr.atoms(sp.floor, sp.ceiling), key=str)}
+    return (expr.xreplace(held), {d: f for f, d in held.items()}) if held else (expr, {})
 
 
 def _break_ties(expr: sp.Expr) -> sp.Expr:

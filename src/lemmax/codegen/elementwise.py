@@ -19,6 +19,7 @@ from lemmax.expr.functions import relu, sigmoid, softplus, step
 from lemmax.expr.graph import inputs_of
 from lemmax.expr.indices import is_index
 from lemmax.expr.sizes import Size
+from lemmax.expr.special import SPECIAL_CLASSES, key_of, special_of
 from lemmax.expr.tensor import Tensor, TensorSymbol
 
 Lookup = Callable[[Tensor], Value]
@@ -236,6 +237,7 @@ _CALLS: dict[type[sp.Basic], str] = {
     sp.sinh: "sinh", sp.cosh: "cosh", sp.tanh: "tanh",
     sp.asinh: "arcsinh", sp.acosh: "arccosh", sp.atanh: "arctanh",
     sp.erf: "erf", softplus: "softplus", relu: "relu", step: "step",
+    sp.floor: "floor", sp.ceiling: "ceil",
 }  # fmt: skip
 """Functions of one argument: SymPy class to the name that the targets know."""
 
@@ -245,6 +247,16 @@ def read_call(reader: Reader, expr: sp.Function) -> Labelled:
     name = _CALLS[type(expr)]
     inner = reader.read(expr.args[0])
     return Labelled(reader.pool.make("call", (inner.value,), (name,)), inner.labels)
+
+
+def read_special(reader: Reader, expr: sp.Function) -> Labelled:
+    """A special function, whose order is a number."""
+    found = special_of(expr)
+    if found is None:
+        raise UnsupportedYet(f"code for {expr}: its order must be a number.")
+    row, order, argument = found
+    inner = reader.read(argument)
+    return Labelled(reader.pool.make("call", (inner.value,), (key_of(row, order),)), inner.labels)
 
 
 def read_sigmoid(reader: Reader, expr: sp.Function) -> Labelled:
@@ -278,6 +290,7 @@ _READERS: dict[type[sp.Basic], Callable[[Reader, sp.Basic], Labelled]] = {
     sp.Heaviside: read_heaviside,
     **dict.fromkeys(_COMPARISONS, read_comparison),
     **dict.fromkeys(_CALLS, read_call),
+    **dict.fromkeys(SPECIAL_CLASSES, read_special),
     sigmoid: read_sigmoid,
 }
 """SymPy class to the function that reads it."""

@@ -16,7 +16,10 @@ from lemmax.errors import InvalidArgument, NameClash
 from lemmax.expr.nodes import Input
 from lemmax.expr.tensor import identifier
 
-RESERVED = frozenset({"np", "math", "dtype", "dtypes", "arrays", *(n for n in dir(builtins) if n.islower())})
+RESERVED = frozenset(
+    {"np", "math", "special", "principal", "dtype", "dtypes", "arrays"}
+    | {name for name in dir(builtins) if name.islower()}
+)
 """Names that the generated text itself uses, and Python's functions, which must not be hidden."""
 
 

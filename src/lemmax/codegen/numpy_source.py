@@ -15,6 +15,7 @@ from lemmax.codegen.records import Plan, Statement
 from lemmax.codegen.render import Renderer
 from lemmax.codegen.schedule import inline_values
 from lemmax.codegen.values import Shape
+from lemmax.expr.special import SPECIAL
 
 WIDTH = 110
 
@@ -24,7 +25,8 @@ LAYOUT = (
 )
 
 NOT_ANALYTIC = frozenset(
-    {"abs", "sign", "erf", "heaviside", "rank", "cond", "singular_values", "eigenvalues"}
+    {"abs", "sign", "floor", "ceil", "erf", "heaviside", "rank", "cond", "singular_values", "eigenvalues"}
+    | set(SPECIAL)
     | {"pinv", "cofactors", "singular_dyad", "eigen_projector", "polar"}
 )
 """Operations that drop or mistreat an imaginary part; code with them takes real arrays only."""
@@ -57,11 +59,13 @@ def numpy_source(plan: Plan) -> str:
         module = [*buffered.function, "", ""]
         body += buffered.lines
     body += _return_lines(plan)
-    imports = ["import math", ""] if "erf" in operations else []
+    text = "\n".join([*module, *body])
+    imports = ["import math", ""] if "math." in text else []
     lines = [
         *_header(plan, writer),
         *imports,
         "import numpy as np",
+        *(["from scipy import special"] if "special." in text else []),
         "",
         "",
         *module,
@@ -77,7 +81,7 @@ def _operations(plan: Plan) -> frozenset[str]:
     found = set()
     for statement in plan.statements:
         for v in inline_values(statement.value, plan.variables):
-            found.add(str(v.params[0]) if v.op == "call" else v.op)
+            found.add(str(v.params[0]).partition(":")[0] if v.op == "call" else v.op)
     return frozenset(found)
 
 

@@ -11,6 +11,7 @@ import sympy as sp
 
 from lemmax.errors import UnsupportedYet
 from lemmax.expr.functions import relu, sigmoid, softplus, step
+from lemmax.expr.special import special_of
 
 ATOM: Final = 100
 POWER: Final = 90
@@ -59,7 +60,7 @@ _FUNCTIONS: dict[type[sp.Basic], str] = {
     sp.exp: "exp", sp.log: "log", sp.Abs: "abs", sp.sin: "sin", sp.cos: "cos", sp.tan: "tan",
     sp.sinh: "sinh", sp.cosh: "cosh", sp.tanh: "tanh", sp.sign: "sign",
     sp.atan: "arctan", sp.asin: "arcsin", sp.acos: "arccos",
-    sp.asinh: "arcsinh", sp.acosh: "arccosh", sp.atanh: "arctanh",
+    sp.asinh: "arcsinh", sp.acosh: "arccosh", sp.atanh: "arctanh", sp.floor: "floor", sp.ceiling: "ceil",
 }  # fmt: skip
 _FORMS: dict[type[sp.Basic], str] = {
     relu: "max({}, 0)",
@@ -103,6 +104,12 @@ def number_text(expr: sp.Expr, sizes: Mapping[sp.Symbol, str]) -> Text:
     if type(expr) in _FUNCTIONS:
         inner = number_text(expr.args[0], sizes).text
         return call("float", f"np.{_FUNCTIONS[type(expr)]}({inner})")
+    if isinstance(expr, sp.erf):
+        return call("math.erf", number_text(expr.args[0], sizes).text)
+    special = special_of(expr)
+    if special is not None:
+        row, order, argument = special
+        return call("float", row.code.format(x=number_text(argument, sizes).text, k=order))
     if type(expr) in _FORMS:
         return Text(_FORMS[type(expr)].format(number_text(expr.args[0], sizes).text))
     raise UnsupportedYet(f"code for the number {expr}: {type(expr).__name__} has no Python form here.")

@@ -30,6 +30,7 @@ from lemmax.codegen.render_matrices import MATRIX_RENDERERS
 from lemmax.codegen.values import Value, constant
 from lemmax.errors import UnsupportedYet
 from lemmax.expr.sizes import Size, same_size
+from lemmax.expr.special import split_key
 
 
 class Renderer:
@@ -219,7 +220,7 @@ _NUMPY_CALLS = {
     name: f"np.{name}"
     for name in (
         "exp", "log", "sqrt", "abs", "sign", "sin", "cos", "tan", "arcsin", "arccos", "arctan",
-        "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh",
+        "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "floor", "ceil",
     )
 }  # fmt: skip
 
@@ -228,6 +229,10 @@ def _call(r: Renderer, v: Value) -> Text:
     name, x = str(v.params[0]), r.operand(v.args[0])
     if name in _NUMPY_CALLS:
         return call(_NUMPY_CALLS[name], x.text)
+    special = split_key(name)
+    if special is not None:
+        row, order = special
+        return Text(row.code.format(x=x.text, k=order))
     if name == "relu":
         return call("np.maximum", x.text, "0")
     if name == "step":

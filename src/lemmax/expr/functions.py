@@ -91,6 +91,8 @@ ELEMENTWISE: dict[str, Callable[[sp.Expr], sp.Expr]] = {
     "sigmoid": sigmoid,
     "softplus": softplus,
     "relu": relu,
+    "floor": sp.floor,
+    "ceil": sp.ceiling,
 }
 """Entrywise functions by the name under which ``lx`` has them."""
 
@@ -124,6 +126,7 @@ sin, cos, tan = (_make(n) for n in ("sin", "cos", "tan"))
 arcsin, arccos, arctan = (_make(n) for n in ("arcsin", "arccos", "arctan"))
 sinh, cosh, tanh = (_make(n) for n in ("sinh", "cosh", "tanh"))
 arcsinh, arccosh, arctanh = (_make(n) for n in ("arcsinh", "arccosh", "arctanh"))
+floor, ceil = _make("floor"), _make("ceil")
 erf, sigmoid_, softplus_, relu_ = (_make(n) for n in ("erf", "sigmoid", "softplus", "relu"))
 
 

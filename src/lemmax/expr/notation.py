@@ -98,7 +98,12 @@ def _as_expr(value: object) -> sp.Expr:
         if value.ndim:
             raise InvalidArgument(f"a body must be a scalar, got {value.label()}; index it: A[i, j].")
         return constant_of(value) if is_constant(value) else value.symbol
-    return as_number(value, infinite=True)
+    expr = as_number(value, infinite=True)
+    if expr.atoms(sp.Function):
+        from lemmax.expr.special import write_out
+
+        return write_out(expr)
+    return expr
 
 
 def index_ranges(expr: sp.Expr) -> dict[sp.Symbol, Size]:

@@ -51,10 +51,9 @@ def sqnorm(t: Tensor) -> Tensor:
     return _sum_of(t, tuple(range(t.ndim)), False, power=2)
 
 
-def norm(t: Tensor) -> Tensor:
-    r"""Return the Frobenius norm :math:`\sqrt{\sum x^2}` over all axes; not smooth at 0."""
-    squared = sqnorm(t)
-    return Lambda((), (), (Term((), sp.sqrt(squared.symbol)),))
+def sum_of_squares(t: Tensor, axes: tuple[int, ...], keepdims: bool = False) -> Tensor:
+    """Return the sum of squared entries over axes."""
+    return _sum_of(t, axes, keepdims, power=2)
 
 
 def _reduction(function: str, t: Tensor, axis: Axis, keepdims: bool) -> Tensor:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from lemmax.errors import MissingRule
 from lemmax.interpret.protocol import BoolArray, Condition, IntArray
+from lemmax.interpret.special import float_function
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -90,7 +91,10 @@ class ArrayArithmetic:
         try:
             f = self.functions[name]
         except KeyError:
-            raise MissingRule(f"the {self.name} arithmetic has no function {name!r}.") from None
+            special = float_function(name)
+            if special is None:
+                raise MissingRule(f"the {self.name} arithmetic has no function {name!r}.") from None
+            return special(x)
         return f(x)
 
     def extreme_of_two(self, x: Array, y: Array, sign: int) -> Array:

@@ -20,6 +20,7 @@ from lemmax.errors import UnsupportedYet
 from lemmax.interpret import decompositions as dec
 from lemmax.interpret.arrays import Array
 from lemmax.interpret.floating import FloatArithmetic, erf
+from lemmax.interpret.special import first_order
 
 TINY = 1e-10  # imaginary parts below this are a first-order perturbation: their squares are below rounding
 
@@ -73,6 +74,8 @@ _FUNCTIONS: dict[str, Callable[[Array], Array]] = {
     "sigmoid": _sigmoid,
     "softplus": _softplus,
     "relu": lambda x: np.where(x.real > 0, x, 0),
+    "floor": lambda x: np.floor(x.real),
+    "ceil": lambda x: np.ceil(x.real),
     "step": lambda x: np.where(x.real > 0, 1.0, 0.0),
 }
 
@@ -105,6 +108,9 @@ class ComplexArithmetic(FloatArithmetic):
         """Apply an entrywise function."""
         if np.iscomplexobj(x) and name in _FUNCTIONS:
             return _FUNCTIONS[name](np.asarray(x))
+        special = first_order(name, np.asarray(x)) if np.iscomplexobj(x) else None
+        if special is not None:
+            return special
         return super().function(name, x)
 
     def multiply(self, x: Array, y: Array) -> Array:

@@ -86,6 +86,8 @@ class FloatArithmetic(ArrayArithmetic):
         "softplus": softplus,
         "relu": relu,
         "step": step,
+        "floor": np.floor,
+        "ceil": np.ceil,
     }
 
     def array(self, numbers: Array) -> Array:

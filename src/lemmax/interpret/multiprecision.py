@@ -13,6 +13,7 @@ import numpy as np
 from lemmax.errors import EvaluationError, InvalidArgument
 from lemmax.interpret.arrays import Array, ArrayArithmetic
 from lemmax.interpret.protocol import IntArray
+from lemmax.interpret.special import precise_function
 
 _DIRECT = {
     "exp": "exp",
@@ -32,6 +33,8 @@ _DIRECT = {
     "arccosh": "acosh",
     "arctanh": "atanh",
     "erf": "erf",
+    "floor": "floor",
+    "ceil": "ceil",
 }
 """Functions under their names here and in mpmath."""
 
@@ -144,7 +147,10 @@ class MpArithmetic(ArrayArithmetic):
     def function(self, name: str, x: Array) -> Array:
         """Apply an entrywise function."""
         if name not in self._functions:
-            return super().function(name, x)
+            special = precise_function(name, self.context)
+            if special is None:
+                return super().function(name, x)
+            self._functions[name] = self._entrywise(special, 1)
         return np.asarray(self._functions[name](x), dtype=object)
 
     def divide(self, x: Array, y: Array) -> Array:

@@ -112,12 +112,21 @@ def _jump(height: float) -> Bound:
     return lambda x, r, v: np.where(np.abs(x) <= r, height, 0.0)
 
 
+def _whole(x: Array, r: Array, v: Array) -> Array:
+    """A step function changes by the number of steps in reach: none if no whole number is."""
+    steps = np.maximum(np.floor(x + r) - np.floor(x), np.ceil(x) - np.ceil(x - r))
+    touched = (np.floor(x + r) != np.floor(x - r)) | (np.floor(x - r) == x - r)
+    return np.where(touched, steps + 1.0, 0.0)
+
+
 FUNCTIONS: dict[str, Function] = {
     "exp": Function(np.exp, _exp),
     "log": Function(np.log, _log, low=0.0),
     "sqrt": Function(np.sqrt, _sqrt, low=0.0),
     "abs": Function(np.abs, lambda x, r, v: r),
     "sign": Function(np.sign, _jump(2.0)),
+    "floor": Function(np.floor, _whole),
+    "ceil": Function(np.ceil, _whole),
     "step": Function(floating.step, _jump(1.0)),
     "relu": Function(floating.relu, lambda x, r, v: np.where(x + r <= 0, 0.0, r)),
     "sin": Function(np.sin, lambda x, r, v: np.minimum(r, 2.0)),

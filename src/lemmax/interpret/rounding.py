@@ -8,7 +8,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from lemmax.errors import EvaluationError, MissingRule
+from lemmax.errors import EvaluationError, MissingRule, UnsupportedYet
+from lemmax.expr.special import split_key
 from lemmax.interpret import rounded_matrices, rounded_reductions
 from lemmax.interpret.arrays import COMPARE
 from lemmax.interpret.floating import FLOAT
@@ -121,6 +122,10 @@ class RoundingArithmetic:
 
     def function(self, name: str, x: Rounded) -> Rounded:
         """Apply an entrywise function."""
+        if split_key(name) is not None:
+            raise UnsupportedYet(
+                f"{name}: no bound on its rounding error is known; evaluate it with arithmetic='mpmath'."
+            )
         if name not in FUNCTIONS:
             raise MissingRule(f"the {self.name} arithmetic has no function {name!r}.")
         return apply(FUNCTIONS[name], x)

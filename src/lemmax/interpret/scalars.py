@@ -14,6 +14,7 @@ import numpy as np
 import sympy as sp
 
 from lemmax.errors import MissingRule
+from lemmax.expr.special import key_of, special_of
 from lemmax.expr.tensor import TensorSymbol
 from lemmax.interpret.entries import compile_entry, compile_index, read
 from lemmax.interpret.frame import Frame
@@ -138,6 +139,10 @@ def _function_of(part: Part, name: str) -> Part:
 
 @compile_scalar.register(sp.Function)
 def _function(expr: sp.Function, scope: Scope) -> Part:
+    special = special_of(expr)
+    if special is not None:
+        row, order, argument = special
+        return _function_of(compile_scalar(argument, scope), key_of(row, order))
     name = FUNCTIONS.get(type(expr))
     if name is None or len(expr.args) != 1:
         raise MissingRule(

@@ -28,6 +28,8 @@ FUNCTIONS: dict[type[sp.Basic], str] = {
     own.softplus: "softplus",
     own.relu: "relu",
     own.step: "step",
+    sp.floor: "floor",
+    sp.ceiling: "ceil",
 }
 """Entrywise functions of one argument, by the name that arithmetics know."""
 

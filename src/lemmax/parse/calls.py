@@ -2,6 +2,7 @@ r"""Functions of arguments: entry by entry, of whole matrices, along rows, over 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import sympy as sp
@@ -10,6 +11,7 @@ from lemmax.expr import functionals, linalg, reductions
 from lemmax.expr.functions import ELEMENTWISE, step
 from lemmax.expr.nodes import Apply
 from lemmax.expr.sizes import Size
+from lemmax.expr.special import SPECIAL, WRITTEN
 from lemmax.expr.tensor import Tensor
 from lemmax.parse import records as r
 from lemmax.parse.algebra import entrywise
@@ -87,9 +89,10 @@ def _arguments(ctx: Context, part: r.Call, least: int = 1, most: int = 1, sub: b
 
 # -- entry by entry ------------------------------------------------------------------------------
 _BODIES: dict[str, Callable[..., sp.Expr]] = {
+    **{name: row.function for name, row in SPECIAL.items()},
+    **WRITTEN,
     **ELEMENTWISE,
     "step": step,
-    "floor": sp.floor,
     "ceiling": sp.ceiling,
 }
 
@@ -99,8 +102,21 @@ def _entrywise(ctx: Context, part: r.Call) -> Form:
         inner = part.arguments[0]
         if inner.function == "det" and inner.head is None:
             return _functional(ctx, inner, linalg.logdet)
+    if part.function in SPECIAL and SPECIAL[part.function].has_order:
+        return _special_with_order(ctx, part)
     (a,) = _arguments(ctx, part)
     return entrywise(ctx, _BODIES[part.function], [a], part.span, part.function)
+
+
+def _special_with_order(ctx: Context, part: r.Call) -> Form:
+    (a,) = _arguments(ctx, part, sub=True)
+    order = joined(part.head.sub) if part.head is not None else ""
+    if not re.fullmatch(r"-?\d+(/\d+)?", order):
+        raise Failure(
+            part.span, rf"{ctx.text(part)}: expected a number as subscript, the order of the function."
+        )
+    number = sp.Rational(order)
+    return entrywise(ctx, lambda x: _BODIES[part.function](number, x), [a], part.span, part.function)
 
 
 def _pow(ctx: Context, part: r.Call) -> Form:

@@ -2,6 +2,8 @@ r"""What commands and upright words of a formula are: operators, functions, lett
 
 from __future__ import annotations
 
+from lemmax.expr.special import SPECIAL, WRITTEN
+
 
 def _words(*lines: str) -> frozenset[str]:
     return frozenset(word for line in lines for word in line.split())
@@ -21,12 +23,14 @@ ACCENTS = _words(
 UPRIGHT = _words("mathrm operatorname text textrm textup textsf mathsf mathop")
 """Fonts that make a word of letters."""
 
+_TWO = {"hypot", "logaddexp", "beta", "poch", "binom"}  # functions of two arguments
 _SAME = _words(
     "exp log sqrt sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh erf sigmoid",
     "softplus relu step sign abs floor ceiling pow max min prod logsumexp softmax",
     "tr det logdet rank cond vec diag onehot dist conv blkdiag",
 )
 FUNCTIONS: dict[str, str] = {
+    **{name.replace("_", ""): name for name in sorted({*SPECIAL, *WRITTEN} - _TWO)},
     **{name: name for name in sorted(_SAME)},
     "Diag": "Diag",
     **{f"a{name}": f"arc{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},

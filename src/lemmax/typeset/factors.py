@@ -15,6 +15,7 @@ from lemmax.calculus.terms import entry_tensor, has_entries, indices_of
 from lemmax.errors import MissingRule
 from lemmax.expr.indices import is_index
 from lemmax.expr.sizes import Size
+from lemmax.expr.special import key_of, special_of
 from lemmax.expr.tensor import Tensor
 from lemmax.typeset.algebra import entrywise, eye, number, ones, power, product, transpose
 from lemmax.typeset.graph import Stuck
@@ -141,6 +142,10 @@ def function_of_entries(
         if row is not None or column is not None:
             raise Stuck("a case distinction")
         return case_distinction(reader, expr, families)
+    special = special_of(expr)
+    if special is not None:
+        row_, order, argument = special
+        return entrywise(key_of(row_, order), function_of_entries(reader, argument, row, column, families))
     name = FUNCTIONS.get(type(expr).__name__)
     if name is None:
         raise MissingRule(

@@ -91,7 +91,14 @@ def tex_entrywise(x: Node, scope: Scope) -> Rendered:
     if function == "pow" and is_scalar(x.args[1]):
         base, exponent = x.args
         return rf"{raised_base(base, scope)}^{{\circ {latex_node(exponent, scope, PRODUCT)}}}", POWER
-    return f"{_ENTRYWISE[function]}{parenthesised(inside)}", POWER
+    return f"{_ENTRYWISE.get(function) or _special(function)}{parenthesised(inside)}", POWER
+
+
+def _special(key: str) -> str:
+    """Return the name of a special function: of those with an order, as a subscript."""
+    name, _, order = key.partition(":")
+    word = rf"\operatorname{{{name.replace('_', '')}}}"
+    return f"{word}_{{{order}}}" if order else word
 
 
 def tex_call(x: Node, scope: Scope) -> Rendered:

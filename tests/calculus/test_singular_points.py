@@ -15,7 +15,7 @@ from lemmax.expr.graph import inputs_of
 
 n, D = lx.sizes("n D")
 x, y, m = lx.tensor("x", n), lx.tensor("y", n), lx.tensor("m", n)
-s = lx.tensor("s")
+s, t, c = lx.tensor("s"), lx.tensor("t"), lx.tensor("c")
 
 
 def both(g: lx.Tensor, **arrays: object) -> np.ndarray:
@@ -92,6 +92,37 @@ def test_distances_between_points_with_a_subgradient_on_the_diagonal() -> None:
             step[at] = h
             central = (value(X=points + step) - value(X=points - step)) / (2 * h)
             assert g[at] == pytest.approx(central, abs=1e-8)
+
+
+half = sp.Rational(1, 2)
+JOINS: dict[str, tuple[lx.Tensor, bool]] = {
+    "exponential linear unit": (lx.where(t <= 0, lx.exp(t), 1 + t), True),
+    "Huber's loss": (lx.where(t > 1, t - half, lx.where(t < -1, -t - half, t**2 / 2)), True),
+    "one side of a cube": (lx.where(t > 0, t**3, 0 * t), True),
+    "tangent from a point": (lx.where(t < c, t**2, 2 * c * t - c**2), True),
+    "secant from a point": (lx.where(t < c, t**2, 3 * c * t - 2 * c**2), False),
+    "jump": (lx.where(t > 0, t + 1, t), False),
+    "kink": (lx.where(t > 0, t, 0 * t), False),
+    "vertical tangent": (lx.where(t > 0, lx.sqrt(t), t), False),
+    "comparison that is not linear": (lx.where(t**2 < 1, t, 2 * t - 1), False),
+}
+
+
+@pytest.mark.parametrize("name", JOINS)
+def test_cases_that_meet_smoothly_have_a_derivative(name: str) -> None:
+    f, smooth = JOINS[name]
+    if not smooth:
+        with pytest.raises(lx.NonSmooth):
+            lx.gradient(f, t)
+        return
+    g = lx.gradient(f, t)
+    assert g == lx.gradient(f, t, nonsmooth="subgradient")
+    for at in (-2.0, -1.0, 0.0, 0.5, 1.0, 3.0):
+        arrays = {v.name: at if v.name == "t" else 0.5 for v in inputs_of(f)}
+        value, h = lx.compile(f), 1e-6
+        moved = [float(value(**{**arrays, "t": at + s * h})) for s in (1, -1)]
+        given = {v.name: arrays[v.name] for v in inputs_of(g)}
+        assert both(g, **given) == pytest.approx((moved[0] - moved[1]) / (2 * h), abs=1e-5)
 
 
 def both_to(g: lx.Tensor, atol: float, **arrays: object) -> np.ndarray:

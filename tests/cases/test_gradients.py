@@ -107,7 +107,6 @@ PRODUCTS = {
         2 * P * X - 2 * lx.tensor_from(lambda a, c: lx.index_sum(lambda q: quarters[q, a, q, c])),
         lambda A, X: np.sum((A - np.kron(np.eye(2), X)) ** 2),
         P * X - lx.tensor_from(lambda a, c: lx.index_sum(lambda q: quarters[q, a, q, c])),
-        proved=False,
     ),
     "Q05": Case(
         lx.logdet(Fraction(3, 10) * I + lx.outer(x, x)),
@@ -115,7 +114,6 @@ PRODUCTS = {
         2 * x / (Fraction(3, 10) + x @ x),
         lambda x: np.linalg.slogdet(0.3 * np.eye(3) + np.outer(x, x))[1],
         x / (Fraction(3, 10) + x @ x),
-        proved=False,
     ),
     "Q14": Case(
         lx.trace(outer_difference * outer_difference),
@@ -172,7 +170,6 @@ DETERMINANTS = {
         lx.trace(lx.adjugate(k * I + A)),
         lambda k, A: det(k * np.eye(3) + A),
         lx.det(k * I + A) * lx.trace(A),
-        proved=False,
     ),
 }
 
@@ -217,7 +214,6 @@ KERNELS = {
         -(2 * lx.det(pairs) / s**2) * ((lx.diag(lx.sum(weighted, axis=1)) - weighted) @ x),
         lambda x, s: det(np.exp(-((x[:, None] - x[None, :]) ** 2) / (2 * s**2))),
         (2 * lx.det(pairs) / s**2) * ((lx.diag(lx.sum(weighted, axis=1)) - weighted) @ x),
-        proved=False,
     ),
     "Q13": Case(
         lx.trace(weights.T @ gram @ weights),
@@ -225,7 +221,6 @@ KERNELS = {
         -(2 / s**2) * (points @ (lx.diag(lx.sum(coupling, axis=1)) - coupling)),
         lambda X, A, s: tr(A.T @ np_gram(X, s) @ A),
         (2 / s**2) * (points @ coupling),
-        proved=False,
     ),
 }
 
@@ -238,7 +233,6 @@ LOSSES = {
         -b * lx.sigmoid(-b * (winner - loser)) * (y - w),
         lambda x, y, w, b: np.log1p(np.exp(-b * (x @ y - x @ w))),
         -b * lx.sigmoid(-b * (winner - loser)) * (w - y),
-        proved=False,
     ),
     "E03": Case(-lx.log(lam), lam, -1 / lam, lambda lam: -np.log(lam), 1 / (1 - lam)),
     "E04": Case(

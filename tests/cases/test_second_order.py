@@ -53,7 +53,7 @@ JACOBIANS: dict[str, tuple[lx.Tensor, lx.Tensor, lx.Tensor, Callable[..., Any], 
         z,
         I - lx.outer(lx.ones(n), s),
         lambda z: z - logsumexp(z),
-        False,
+        True,
     ),
     "C07 of positive entries": (
         lx.log(lx.tensor("q", n, positive=True) / lx.sum(lx.tensor("q", n, positive=True))),
@@ -72,7 +72,7 @@ JACOBIANS: dict[str, tuple[lx.Tensor, lx.Tensor, lx.Tensor, Callable[..., Any], 
         x,
         (I - lx.ones(n, n) / n - lx.outer(normalised, normalised) / n) / deviation,
         np_normalised,
-        False,
+        True,
     ),
 }
 

@@ -57,7 +57,7 @@ def test_functions_of_exact_arguments(name: str) -> None:
     points = rng.uniform(*DOMAINS.get(name, (-1, 1)), 300)
     spread = points if name in DOMAINS else points * 10.0 ** rng.uniform(-3, 2, 300)
     ratios = check([getattr(lx, name)(x)], {"x": spread})
-    if name not in ("abs", "sign", "relu"):
+    if name not in ("abs", "sign", "relu", "floor", "ceil"):
         typical(ratios)
 
 

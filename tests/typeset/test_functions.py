@@ -136,10 +136,8 @@ def test_to_matrices(function: str, ndim: int) -> None:
         check_all(made / 10)
 
 
-@pytest.mark.parametrize("name", SPECIAL)
+@pytest.mark.parametrize("name", sorted(set(SPECIAL) - {"erfcinv"}))  # of which SymPy has no numbers
 def test_special_functions(name: str) -> None:
-    if name == "erfcinv":
-        pytest.skip("SymPy has no numbers for it")
     t = (lx.tanh(BASES[1]) + 2) / 4  # between 1/4 and 3/4
     function = getattr(lx, name)
     check_printed(function(2, t) if SPECIAL[name].has_order else function(t))

@@ -69,3 +69,58 @@ def is_squares(base: sp.Expr) -> bool:
 
 def _bases(part: sp.Expr) -> list[sp.Expr]:
     return [f for f in sp.Mul.make_args(part) if f.atoms(TensorSymbol)]
+
+
+def is_smooth_join(cases: sp.Piecewise, x: sp.Symbol) -> bool:
+    """Do the cases of a function of x meet with equal values and slopes, so that it has a derivative?
+
+    Only comparisons that are linear in x are examined; anything undecided counts as a kink.
+    """
+    branches = [(value, condition) for value, condition in cases.args]
+    if branches[-1][1] != sp.true:
+        return False
+    for place, (value, condition) in enumerate(branches[:-1]):
+        at = _boundary(condition, x)
+        if at is None:
+            return False
+        if any(_holds(earlier, x, at) is not False for _, earlier in branches[:place]):
+            return False
+        other = _case_at(branches[place + 1 :], x, at)
+        if other is None or not _agree(value, other, x, at):
+            return False
+    return True
+
+
+def _case_at(branches: list[tuple[sp.Expr, sp.Basic]], x: sp.Symbol, at: sp.Expr) -> sp.Expr | None:
+    """Return the case that holds around a point, if that is decided."""
+    for value, condition in branches:
+        known = condition == sp.true or _holds(condition, x, at)
+        if known is not False:
+            return value if known else None
+    return None
+
+
+def _boundary(condition: sp.Basic, x: sp.Symbol) -> sp.Expr | None:
+    """Return the number where a comparison changes, if it is linear in x."""
+    if not isinstance(condition, sp.Lt | sp.Le | sp.Gt | sp.Ge):
+        return None
+    gap = sp.expand(condition.lhs - condition.rhs)
+    slope = gap.diff(x)
+    if not slope.is_number or slope.is_zero is not False:
+        return None
+    return -gap.xreplace({x: sp.S.Zero}) / slope
+
+
+def _holds(condition: sp.Basic, x: sp.Symbol, at: sp.Expr) -> bool | None:
+    """Does a comparison hold around a point? ``None`` if that is open, as at its own boundary."""
+    if _boundary(condition, x) is None:
+        return None
+    gap = sp.expand((condition.lhs - condition.rhs).xreplace({x: at}))
+    if gap.is_positive is None or gap.is_negative is None or gap.is_zero is not False:
+        return None
+    return bool(gap.is_positive) == isinstance(condition, sp.Gt | sp.Ge)
+
+
+def _agree(first: sp.Expr, second: sp.Expr, x: sp.Symbol, at: sp.Expr) -> bool:
+    gap = first - second
+    return all(sp.expand(d.subs(x, at)).is_zero is True for d in (gap, gap.diff(x)))

@@ -12,7 +12,7 @@ from typing import Literal
 import sympy as sp
 
 from lemmax.calculus.canonical import expand_terms
-from lemmax.calculus.kinks import zero_at_zero
+from lemmax.calculus.kinks import is_smooth_join, zero_at_zero
 from lemmax.calculus.terms import entries_of, entry_tensor, indices_of, is_monomial
 from lemmax.errors import InvalidArgument, MissingRule, NonSmooth
 from lemmax.expr.functions import relu, sigmoid, softplus, step
@@ -157,9 +157,8 @@ def _join_powers(product: sp.Mul) -> sp.Expr:
 
 def _check_smooth(held: sp.Expr, x: sp.Symbol, entry: sp.Expr, nonsmooth: Smoothness) -> None:
     kinks = sorted((f for f in held.atoms(*_KINKS) if x in f.free_symbols), key=str)
-    kinks += sorted(
-        (f for f in held.atoms(sp.Piecewise) if any(x in c.free_symbols for _, c in f.args)), key=str
-    )
+    cases = [f for f in held.atoms(sp.Piecewise) if any(x in c.free_symbols for _, c in f.args)]
+    kinks += sorted((f for f in cases if not is_smooth_join(f, x)), key=str)
     if kinks and nonsmooth == "raise":
         of = entry_tensor(entry)
         kink = f"{type(kinks[0]).__name__} of {of.label() if of is not None else entry}"

@@ -115,5 +115,6 @@ def _is_proved(difference: Tensor, ledger: Ledger) -> bool:
 
 def _proved(ledger: Ledger) -> Verdict:
     extra = [r for r in ledger.used if r.name not in _BASIC]
-    text = f"normal forms agree wherever both sides are defined, by: {'; '.join(map(str, extra))}"
+    how = f", by: {'; '.join(map(str, extra))}" if extra else f" ({_REWRITES})"
+    text = f"normal forms agree wherever both sides are defined{how}"
     return Verdict("proved", text, rewrites=(*_BASIC, *(r.name for r in extra)))

@@ -11,7 +11,7 @@ import sympy as sp
 from lemmax.errors import LemmaxError
 from lemmax.expr.graph import inputs_of, topological_order
 from lemmax.expr.indices import is_index
-from lemmax.expr.nodes import Lambda
+from lemmax.expr.nodes import Apply, Lambda
 from lemmax.expr.sizes import same_size
 from lemmax.expr.tensor import Tensor, identifier
 from lemmax.interpret import Evaluator
@@ -44,6 +44,8 @@ def size_symbols(*roots: Tensor) -> list[sp.Symbol]:
             for term in t.terms:
                 symbols = term.expr.free_symbols.union(*(s.free_symbols for _, s in term.bound))
                 found |= {x for x in symbols if x.is_integer and x.is_positive and not is_index(x)}
+        if isinstance(t, Apply):  # the exponent of a matrix power
+            found |= {x for _, value in t.params if isinstance(value, sp.Expr) for x in value.free_symbols}
     return sorted(found, key=str)
 
 

@@ -60,7 +60,15 @@ def test_second_order(capsys: pytest.CaptureFixture[str]) -> None:
     out = derive(capsys, *words)
     for pair in ("K, K", "K, Q", "Q, Q"):
         assert f"Hessian block in {pair}, shape (d, r, d, r)" in out
-    assert r"\frac{\partial^2 \mathcal{L}}{\partial K" in out and "where" in out and "through" not in out
+    assert (
+        r"{\partial \operatorname{vec}(K) \, \partial \operatorname{vec}(Q)^\top}" in out
+        and "where" in out
+        and "through" not in out
+    )
+    turned = derive(capsys, *words, "--vec", "column")
+    assert "both row by row" in out and "both column by column" in turned
+    assert main(["derive", *words[:3], "--vec", "column"]) == 2
+    assert "--order 2" in capsys.readouterr().err
     inlined = derive(capsys, *words[:3], "--order", "2", "--inline", "--notation", "index")
     assert "\nwhere\n" not in inlined and r"\bar" not in inlined
     steps = derive(capsys, *words[:3], "--order", "2", "--steps")

@@ -6,10 +6,13 @@ import functools
 import itertools
 import re
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 import lemmax as lx
+from lemmax.derivation.export import derivation_document
+from lemmax.typeset.records import Equation
 
 n, D, k = lx.sizes("n D k")
 X, W, Y, V = lx.tensor("X", n, D), lx.tensor("W", D, k), lx.tensor("Y", n, k), lx.tensor("V", k, k)
@@ -115,7 +118,9 @@ def test_sources_are_cited_and_words_are_not() -> None:
 def test_blocks_and_what_is_known_of_their_parts_are_stated() -> None:
     text = derivations()["block of softmax"].latex()
     assert r"\title{Derivation of the Hessian block in $W^Q_h$ and $W^K_h$" in text
-    assert r"\frac{\partial^2 f}{\partial W^Q_{" in text
+    left = r"\frac{\partial^2 f}{\partial \operatorname{vec}(W^Q_h) \, \partial \operatorname{vec}(W^K_"
+    assert left in text and "both row by row" in text
+    assert "both column by column" in derivations()["block of softmax"].latex(vec="column")
     outer = derivations()["outer part"].latex()
     assert "positive semidefinite, because the curvature is the identity" in outer
     assert r"\biggr)_{\mathrm{outer}}" in outer
@@ -123,6 +128,24 @@ def test_blocks_and_what_is_known_of_their_parts_are_stated() -> None:
     assert "The functional part is linear in" in functional
     cubic = lx.derive(lx.sum((lx.tanh(X @ W) - Y) ** 3), W, order=2, part="outer")
     assert "It was not shown that this part is positive semidefinite" in cubic.latex()
+
+
+@pytest.mark.parametrize("vec", ["row", "column"])
+def test_the_block_of_a_document_is_read_back_as_the_hessian(vec: Literal["row", "column"]) -> None:
+    H = lx.tanh((X @ W).named("P")).named("H")
+    derivation = lx.derive(lx.sqnorm((H @ V - Y).named("R")) / 2, [(W, V)], order=2)
+    equation = derivation_document(derivation, "matrix", vec).sections[-1].body[0]
+    assert isinstance(equation, Equation)
+    assert equation.left.endswith(r"{\partial \operatorname{vec}(W) \, \partial \operatorname{vec}(V)^\top}")
+    block = derivation.result if vec == "row" else lx.permute(derivation.result, (1, 0, 3, 2))
+    back = lx.parse_latex(equation.right[0].removeprefix("= "), derivation.result, vec=vec)
+    assert lx.equal(back, lx.merge(block, (0, 1), (2, 3))).name == "proved"
+
+
+def test_of_vectors_one_is_a_column_and_one_a_row() -> None:
+    w = lx.tensor("w", D)
+    text = lx.derive(lx.sum(lx.exp(X @ w)), w, order=2).latex()
+    assert r"\frac{\partial^2 f}{\partial w \, \partial w^\top}" in text
 
 
 def test_a_notebook_shows_blocks() -> None:

@@ -14,7 +14,7 @@ from lemmax.cli.screen import emit_json
 if TYPE_CHECKING:
     from lemmax.derivation import Derivation
     from lemmax.expr.tensor import Tensor
-    from lemmax.typeset.latex import Formula
+    from lemmax.typeset.latex import Formula, MatrixOf, Order
     from lemmax.typeset.records import Block, Equation
 
 Notation = Literal["matrix", "index"]
@@ -45,6 +45,13 @@ Notation = Literal["matrix", "index"]
     help="Of a part: the tensor through which the loss depends on the weights.  [default: chosen]",
 )
 @notation_option
+@click.option(
+    "--vec",
+    type=click.Choice(["row", "column"]),
+    default="row",
+    show_default=True,
+    help="Of a Hessian block: order of its rows and columns.",
+)
 @click.option("--steps", is_flag=True, help="Also print each step with its rule.")
 @click.option(
     "--inline", is_flag=True, help="Print the results with the definitions of named tensors in their place."
@@ -66,6 +73,7 @@ def derive(
     part: Literal["total", "outer", "functional"],
     through: str | None,
     notation: Notation,
+    vec: Order,
     steps: bool,
     inline: bool,
     nonsmooth: Literal["raise", "subgradient"],
@@ -84,6 +92,8 @@ def derive(
         raise click.UsageError("--part and --through are about a Hessian; add --order 2.")
     if part == "total" and through is not None:
         raise click.UsageError("--through is about a part; add --part outer or --part functional.")
+    if order == 1 and vec != "row":
+        raise click.UsageError("--vec is the order of a Hessian block; add --order 2.")
     from lemmax.cli.documents import write_documents
     from lemmax.derivation import derive as derive_from
 
@@ -92,22 +102,22 @@ def derive(
         loss, tuple(inputs_named(loss, wrt)), nonsmooth, order=order, part=part, through=through
     )
     derivation.replay()
-    written = write_documents(lambda: derivation.latex(notation), tex, pdf)
+    written = write_documents(lambda: derivation.latex(notation, vec), tex, pdf)
     if as_json:
         emit_json(
-            {"model": model} | derivation_json(derivation, notation, inline, steps) | {"files": written}
+            {"model": model} | derivation_json(derivation, notation, vec, inline, steps) | {"files": written}
         )
         return
-    click.echo("\n".join(text_of(model, derivation, notation, inline, steps)))
+    click.echo("\n".join(text_of(model, derivation, notation, vec, inline, steps)))
     for file in written:
         click.echo(f"wrote {file}")
 
 
 def text_of(
-    model: str, derivation: Derivation, notation: Notation, inline: bool, steps: bool
+    model: str, derivation: Derivation, notation: Notation, vec: Order, inline: bool, steps: bool
 ) -> Iterator[str]:
     """Return the lines that are printed."""
-    data = derivation_json(derivation, notation, inline, steps)
+    data = derivation_json(derivation, notation, vec, inline, steps)
     yield f"loss of {model}"
     yield f"  {data['loss']}"
     for found in data.get("gradients", ()):
@@ -130,22 +140,24 @@ def text_of(
             yield f"       {step['as_before'] or step['latex']}"
 
 
-def derivation_json(derivation: Derivation, notation: Notation, inline: bool, steps: bool) -> dict[str, Any]:
+def derivation_json(
+    derivation: Derivation, notation: Notation, vec: Order, inline: bool, steps: bool
+) -> dict[str, Any]:
     """Return loss, gradients or blocks, definitions and, if asked for, steps as JSON-ready data."""
     from lemmax.derivation.export import LAYOUT, derivation_document
-    from lemmax.derivation.export_second import BLOCK_LAYOUT
+    from lemmax.derivation.export_second import block_layout
     from lemmax.derivation.listing import listed_steps
 
-    loss, _, result = derivation_document(derivation, notation).sections
+    loss, _, result = derivation_document(derivation, notation, vec).sections
     (scalar, *parts), equations = equations_of(loss.body), equations_of(result.body)
     count = len(derivation.results)
     shown = [text_of_equation(e) for e in equations[:count]]
     if inline:
-        scalar, parts, shown = _inlined(derivation, notation)
+        scalar, parts, shown = _inlined(derivation, notation, vec)
         equations = equations[:count]
     data: dict[str, Any] = {
         "notation": notation,
-        "layout": BLOCK_LAYOUT if derivation.blocks else LAYOUT,
+        "layout": block_layout(notation, vec) if derivation.blocks else LAYOUT,
         "replayed": True,
         "loss": text_of_equation(scalar),
         **results_json(derivation, shown),
@@ -212,24 +224,26 @@ def text_of_equation(equation: Equation) -> str:
     return " ".join((equation.left, *equation.right))
 
 
-def _inlined(derivation: Derivation, notation: Notation) -> tuple[Equation, list[Equation], list[str]]:
+def _inlined(
+    derivation: Derivation, notation: Notation, vec: Order
+) -> tuple[Equation, list[Equation], list[str]]:
     """Return loss and gradients with the definitions of named tensors in their place."""
-    from lemmax.typeset.latex import inlined, read
+    from lemmax.typeset.latex import MatrixOf, inlined, read
     from lemmax.typeset.letters import Letters
     from lemmax.typeset.names import render_name
     from lemmax.typeset.records import Equation
 
-    def right(t: Tensor) -> Formula:
+    def right(t: Tensor, matrix: MatrixOf | None = None) -> Formula:
         bare = inlined(t)
-        return read(bare, Letters(bare), by_entries=notation == "index")
+        return read(bare, Letters(bare), by_entries=notation == "index", matrix=matrix)
 
     texts = []
     if derivation.blocks:
         from lemmax.derivation.export_second import SecondWriter
 
-        writer = SecondWriter(derivation, notation)
+        writer = SecondWriter(derivation, notation, vec)
         for (a, b), result in zip(derivation.blocks, derivation.results, strict=True):
-            formula = right(result)
+            formula = right(result, MatrixOf(a.ndim, vec))
             texts.append(f"{writer.block_left(a, b, formula)} = {formula.text}")
         return Equation("f", (f"= {right(derivation.f).text}",)), [], texts
     for variable, result in zip(derivation.variables, derivation.results, strict=True):

@@ -12,7 +12,7 @@ from lemmax.derivation.statements import rule_reference, rule_statement
 from lemmax.expr.graph import topological_order
 from lemmax.expr.nodes import Derivative, Input
 from lemmax.expr.tensor import Tensor
-from lemmax.typeset.latex import Notation, left_hand_side, notation_table, read
+from lemmax.typeset.latex import Notation, Order, left_hand_side, notation_table, read
 from lemmax.typeset.letters import Letters
 from lemmax.typeset.records import (
     Block,
@@ -50,12 +50,14 @@ def why_unseen(rule: str) -> str:
     return _UNSEEN.get(rule, "what changes is not printed")
 
 
-def derivation_document(derivation: Derivation, notation: Notation = "matrix") -> Document:
+def derivation_document(
+    derivation: Derivation, notation: Notation = "matrix", vec: Order = "row"
+) -> Document:
     """Return the derivation as a record of a document; the typesetter makes LaTeX of it."""
     if derivation.blocks:
         from lemmax.derivation.export_second import SecondWriter
 
-        return SecondWriter(derivation, notation).document()
+        return SecondWriter(derivation, notation, vec).document()
     return Writer(derivation, notation).document()
 
 

@@ -9,7 +9,7 @@ from lemmax.expr.graph import topological_order
 from lemmax.expr.nodes import Derivative, Input
 from lemmax.expr.sizes import is_one
 from lemmax.expr.tensor import Tensor
-from lemmax.typeset.latex import Formula, Notation, read
+from lemmax.typeset.latex import Formula, MatrixOf, Notation, Order, read
 from lemmax.typeset.records import (
     Block,
     Equation,
@@ -22,19 +22,31 @@ from lemmax.typeset.records import (
 )
 from lemmax.typeset.render_rules import tex_slice
 
-BLOCK_LAYOUT = (
-    "A block of the Hessian has the axes of its first variable, then those of its second. Axes with"
-    " a subscript are entries; the others are rows and columns, in row-major order where two are one."
-)
+
+def block_layout(notation: Notation, vec: Order) -> str:
+    """Return how a block of the Hessian is to be read."""
+    if notation == "index":
+        return (
+            "A block of the Hessian has the axes of its first variable, then those of its second. Axes with"
+            " a subscript are entries."
+        )
+    order = "row by row (last axis fastest)" if vec == "row" else "column by column"
+    return (
+        "A block of the Hessian is a matrix: the entries of its first variable number the rows, those of its"
+        f" second the columns, both {order}; leading axes (heads) are subscripts."
+    )
+
+
 _PARTS = {"total": "", "outer": "outer part of the ", "functional": "functional part of the "}
 
 
 class SecondWriter(Writer):
     """Writes the derivation of blocks of a Hessian, or of one of their parts."""
 
-    def __init__(self, derivation: Derivation, notation: Notation) -> None:
+    def __init__(self, derivation: Derivation, notation: Notation, vec: Order = "row") -> None:
         """Choose names and letters."""
         super().__init__(derivation, notation)
+        self.vec: Order = vec
         self.plain = self.display.without_derivatives()
         self.split = None
         if derivation.middle is not None:
@@ -129,16 +141,32 @@ class SecondWriter(Writer):
     def block_left(self, a: Tensor, b: Tensor, formula: Formula) -> str:
         """Return the second derivative in two variables, with the subscripts of a formula."""
         first, second = self.display(a), self.display(b)
-        slots = [0 if is_one(s) else i for s, i in zip(a.shape + b.shape, formula.slots, strict=True)]
+        paired = formula.layout is not None or (a.ndim == b.ndim == 1 and formula.slots == (None, None))
+        ones = [] if paired else [p for p, s in enumerate(a.shape + b.shape) if is_one(s)]
+        slots = [0 if p in ones else i for p, i in enumerate(formula.slots)]
         below = [
             tex_slice(t, tuple(at), formula.scope)
             for t, at in ((first, slots[: a.ndim]), (second, slots[a.ndim :]))
         ]
+        if paired:
+            below = [self.variable(name, t) for name, t in zip(below, (a, b), strict=True)]
+            below[1] += r"^\top"
         scalar = self.left(self.loss, False)
         text = rf"\frac{{\partial^2 {scalar}}}{{\partial {below[0]} \, \partial {below[1]}}}"
         if self.derivation.part == "total":
             return text
         return rf"\biggl( {text} \biggr)_{{\mathrm{{{self.derivation.part}}}}}"
+
+    def variable(self, name: str, t: Tensor) -> str:
+        """Return a variable that numbers rows or columns; of a matrix its entries in their order."""
+        if sum(not is_one(s) for s in t.shape[-2:]) == 2:
+            return rf"\operatorname{{vec}}({name})"
+        return f"({name})" if "^" in name else name
+
+    def block(self, a: Tensor, result: Tensor) -> Formula:
+        """Return a block of which ``a`` numbers the rows, read as one matrix or by its entries."""
+        matrix = MatrixOf(a.ndim, self.vec)
+        return read(result, self.letters, self.notation == "index", matrix=matrix)
 
     def in_matrices(self, step: Step) -> list[Block]:
         """Return the last step of an adjoint in matrix notation."""
@@ -148,10 +176,9 @@ class SecondWriter(Writer):
     def result_section(self) -> Section:
         """Show the results, the adjoints that they use, and the layout."""
         section = SectionBuilder("Result", "result")
-        by_entries = self.notation == "index"
         derivation = self.derivation
         for number, ((a, b), result) in enumerate(zip(derivation.blocks, derivation.results, strict=True), 1):
-            formula = read(self.plain.body(result), self.letters, by_entries)
+            formula = self.block(a, self.plain.body(result))
             left = self.block_left(a, b, formula)
             section.add(Equation(left, (f"= {formula.text}",), f"result:{number}"))
         used = self.adjoints_used()
@@ -160,7 +187,14 @@ class SecondWriter(Writer):
         section.add(*self.claims())
         labels = [f"result:{p + 1}" for p in range(len(derivation.results))]
         section.add(
-            Paragraph(BLOCK_LAYOUT, " This holds for ", Ref(*labels), "; the loss is ", Ref("loss"), ".")
+            Paragraph(
+                block_layout(self.notation, self.vec),
+                " This holds for ",
+                Ref(*labels),
+                "; the loss is ",
+                Ref("loss"),
+                ".",
+            )
         )
         return section.build()
 

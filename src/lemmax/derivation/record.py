@@ -103,14 +103,21 @@ class Derivation:
         """Return the derivation without one step (its replay fails)."""
         return replace(self, steps=self.steps[:position] + self.steps[position + 1 :])
 
-    def latex(self, notation: Literal["matrix", "index"] = "matrix") -> str:
-        """Return a complete LaTeX document."""
+    def latex(
+        self, notation: Literal["matrix", "index"] = "matrix", vec: Literal["row", "column"] = "row"
+    ) -> str:
+        """Return a complete LaTeX document; ``vec`` is the order of rows and columns of Hessian blocks."""
         from lemmax.derivation.export import derivation_document
         from lemmax.typeset.document import render_document
 
-        return render_document(derivation_document(self, notation))
+        return render_document(derivation_document(self, notation, vec))
 
-    def pdf(self, out: Path | str, notation: Literal["matrix", "index"] = "matrix") -> None:
+    def pdf(
+        self,
+        out: Path | str,
+        notation: Literal["matrix", "index"] = "matrix",
+        vec: Literal["row", "column"] = "row",
+    ) -> None:
         """Write the document as a PDF file, by the LaTeX engine that is installed.
 
         Raises:
@@ -119,14 +126,16 @@ class Derivation:
         """
         from lemmax.typeset.pdf import compile_pdf
 
-        compile_pdf(self.latex(notation), out)
+        compile_pdf(self.latex(notation, vec), out)
 
-    def fragment(self, notation: Literal["matrix", "index"] = "matrix") -> str:
+    def fragment(
+        self, notation: Literal["matrix", "index"] = "matrix", vec: Literal["row", "column"] = "row"
+    ) -> str:
         r"""Return LaTeX to ``\input`` into one's own paper."""
         from lemmax.derivation.export import derivation_document
         from lemmax.typeset.document import render_fragment
 
-        return render_fragment(derivation_document(self, notation))
+        return render_fragment(derivation_document(self, notation, vec))
 
     def _repr_latex_(self) -> str:
         from lemmax.typeset import latex

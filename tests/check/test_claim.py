@@ -77,6 +77,20 @@ def test_an_index_for_each_family() -> None:
     assert found.repair is not None and found.repair.kind == "stacked" and r"\delta_{gh}" in found.repair.text
 
 
+def test_no_functional_block_between_heads() -> None:
+    loss, where = loss_of("softmax")
+    rows = (
+        r"M_{ihk} = \operatorname{diag}(\Delta_{ihk}) - \Delta_{ihk} s_{ihk}^\top - s_{ihk} \Delta_{ihk}^\top"
+    )
+    text = r"\frac{1}{d} \sum_i \sum_k x_{ik} x_{ik}^\top \otimes (W^{K\top}_h X_i^\top M_{ihk} X_i W^K_h)"
+    options = {"where": (*where, rows), "part": "functional", "smallest": False}
+    wrt = ("W^Q_h", "W^Q_g")
+    assert lx.check_formula(rf"\delta_{{hg}} {text}", loss, wrt, **options).verdict.name == "proved"  # type: ignore[arg-type]
+    found = lx.check_formula(text, loss, wrt, **options)  # type: ignore[arg-type]
+    assert found.verdict.name == "refuted"
+    assert found.repair is not None and r"\delta_{gh}" in found.repair.text
+
+
 def test_the_order_of_vec() -> None:
     text, other = r"X^\top X \otimes I_k", r"I_k \otimes X^\top X"
     assert lx.check_formula(text, SQUARES, W, order=2).verdict.name == "proved"

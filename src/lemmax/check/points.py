@@ -18,7 +18,8 @@ from lemmax.interpret import Evaluator
 
 AGREE = 1e-8
 """Relative difference up to which values agree; what agrees is proved afterwards."""
-_PAIRS = ((2, 3), (3, 2), (2, 2), (3, 3), (4, 2), (2, 4), (3, 4), (4, 3))
+# sizes at the points, by position of the symbol: no two are alike, none is the same at all points
+_TRIPLES = ((2, 3, 3), (3, 2, 3), (3, 3, 2), (2, 2, 3), (2, 3, 2), (3, 2, 2), (4, 2, 3), (2, 4, 3), (3, 2, 4))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ def size_symbols(*roots: Tensor) -> list[sp.Symbol]:
 
 
 def points(right: Tensor, others: Iterable[Tensor], seed: int) -> list[Point]:
-    """Return up to two points at which the right formula has a value, of different sizes.
+    """Return up to three points at which the right formula has a value, of different sizes.
 
     Args:
         right: the right formula.
@@ -62,8 +63,8 @@ def points(right: Tensor, others: Iterable[Tensor], seed: int) -> list[Point]:
     symbols = size_symbols(*roots)
     evaluator = Evaluator([right])
     found = []
-    for which in (0, 1):
-        sizes = {s: _PAIRS[p % len(_PAIRS)][which] for p, s in enumerate(symbols)}
+    for which in range(3):
+        sizes = {s: _TRIPLES[p % len(_TRIPLES)][which] for p, s in enumerate(symbols)}
         for spread in ("normal", "positive", "near identity"):
             arrays = {
                 identifier(str(t.name)): _drawn(

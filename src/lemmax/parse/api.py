@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Literal
 
 from lemmax.errors import InvalidArgument, LemmaxError, ParseError
@@ -115,6 +116,11 @@ def defined_key(text: str, words: Collection[str] = ()) -> Key:
     Raises:
         ParseError: the text is no definition.
     """
+    return _defined_key(text, frozenset(words))
+
+
+@lru_cache(maxsize=512)  # asked again for every change of a claim that is tried
+def _defined_key(text: str, words: frozenset[str]) -> Key:
     with reported(text):
         return defined(Context(text, Names()), read_definition(text, words)[0])[1]
 

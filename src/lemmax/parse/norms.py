@@ -3,6 +3,7 @@ r"""Norms, absolute values, inner products, floors."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import sympy as sp
 
@@ -35,7 +36,8 @@ _MAXIMUM = frozenset([r"\infty", "max"])
 def fenced(ctx: Context, part: r.Fence, around: r.Scripted | None) -> Form:
     """Return what stands between marks; ``around`` carries the subscript of a norm."""
     sub = joined(around.sub) if around is not None else ""
-    if part.kind != "norm" and sub:
+    part = _double_bars(part)
+    if part.kind != "norm" and sub and not (part.kind == "inner" and sub in _FROBENIUS):
         raise Failure(part.span, f"{ctx.text(part)} with the subscript {sub} has no meaning.")
     span = (
         part.span
@@ -54,6 +56,15 @@ def fenced(ctx: Context, part: r.Fence, around: r.Scripted | None) -> Form:
         demand_scalar(ctx, inside, "an absolute value", readings)
         return entrywise(ctx, sp.Abs, [inside], span, "absolute value")
     return norm(ctx, inside, sub, span)
+
+
+def _double_bars(part: r.Fence) -> r.Fence:
+    """Read ``||A||``, bars side by side, as a norm."""
+    inner = part.parts[0]
+    if not (isinstance(inner, r.Fence) and part.kind == inner.kind == "absolute"):
+        return part
+    is_double = inner.span == (part.span[0] + 1, part.span[1] - 1)
+    return replace(part, kind="norm", parts=inner.parts) if is_double else part
 
 
 def norm(ctx: Context, inside: Form, kind: str, span: Span) -> Form:

@@ -274,7 +274,7 @@ def _styled(token: Token, words: Collection[str]) -> Token:
 
 
 def _environment(token: Token) -> Token:
-    which, name = re.findall(r"[A-Za-z]+", token)[:2]
+    which, name = [*re.findall(r"[A-Za-z]+", token), ""][:2]
     if name == "cases":
         kind = "CASES"
     elif name in _MATRICES:

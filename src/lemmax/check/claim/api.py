@@ -3,6 +3,7 @@ r"""``lx.check_formula``: a claimed gradient or block of a Hessian against what 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Literal
 
 from lemmax.calculus.flatten import flatten
@@ -85,7 +86,7 @@ def check_formula(
     check_variables(of)
     if part is not None and len(of) == 1:
         raise InvalidArgument(f"part={part!r} for a gradient: a block of the Hessian has parts.")
-    target = target_of(loss, of, vec, nonsmooth, part)
+    target = _target(loss, tuple(of), vec, nonsmooth, part)
     if isinstance(claim, Tensor):
         return _of_tensor(claim, target, seed, smallest)
     known = collect([names_of(loss, target.tensor), *_listed(names)], {})
@@ -93,6 +94,13 @@ def check_formula(
     source = source_of(claim, definitions, known.words)
     reader = Reader(known, target.tensor, target.indices, vec)
     return _of_text(source, target, _parts(of, vec), reader, seed, smallest)
+
+
+@lru_cache(maxsize=16)  # claims about one loss often come one after the other
+def _target(
+    loss: Tensor, of: tuple[Variable, ...], vec: Vec, nonsmooth: Smoothness, part: Part | None
+) -> Target:
+    return target_of(loss, of, vec, nonsmooth, part)
 
 
 def _listed(names: Mapping[str, Tensor] | Sequence[object] | None) -> list[object]:

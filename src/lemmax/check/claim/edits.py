@@ -47,6 +47,13 @@ def edits(source: Source, found: Sequence[Place], letters: frozenset[str]) -> It
                 yield Edit(kind, words, source.with_piece(place.piece, place.replaced(new)), letter)
 
 
+def symmetrised_edits(source: Source, found: Sequence[Place]) -> Iterator[Edit]:
+    """Yield what leaves out the transpose of a part that was added to it."""
+    for place in found:
+        for kind, words, new in _symmetrised(place):
+            yield Edit(kind, words, source.with_piece(place.piece, place.replaced(new)))
+
+
 _Change = Iterator[tuple[str, str, str]]
 
 
@@ -140,6 +147,22 @@ def _kronecker(place: Place, letters: frozenset[str]) -> _Change:
 
 
 # -- symmetry ------------------------------------------------------------------------------------
+def _symmetrised(place: Place) -> _Change:
+    """A sum of a part and its transpose, where the part is meant."""
+    part = place.part
+    if not (isinstance(part, r.Sum) and len(part.parts) == 2 and part.signs[0] == part.signs[1] == 1):
+        return
+    first, second = (place.text[p.span[0] : p.span[1]].strip() for p in part.parts)
+    for one, other in ((first, second), (second, first)):
+        if re.sub(r"[\s{}()]", "", other) == re.sub(r"[\s{}()]", "", one) + r"^\top":
+            yield (
+                "symmetry",
+                f"{one} is not symmetric: 2 {one} belongs in place of {place.words}",
+                f"2 ({one})",
+            )
+            yield "symmetry", f"{one} is not symmetric: leave out {other}", one
+
+
 def _symmetric(place: Place, letters: frozenset[str]) -> _Change:
     part = place.part
     words = place.words

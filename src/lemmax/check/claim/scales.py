@@ -2,7 +2,7 @@ r"""Factors and signs: each summand of a claim gets a formal factor, whose value
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import sympy as sp
@@ -13,7 +13,7 @@ from lemmax.check.claim.source import Reader, Source
 from lemmax.check.points import AGREE, Point, near, value_of
 from lemmax.errors import LemmaxError
 from lemmax.expr.notation import tensor
-from lemmax.expr.tensor import Tensor
+from lemmax.expr.tensor import Tensor, identifier
 from lemmax.interpret import Evaluator
 from lemmax.parse import records as r
 
@@ -38,7 +38,7 @@ def scale_edits(
     found: Sequence[Place],
     reader: Reader,
     points: Sequence[Point],
-    sizes: Sequence[sp.Symbol],
+    units: Sequence[sp.Symbol],
 ) -> Iterator[Edit]:
     """Yield changes of one factor or sign that make the claim agree at all points.
 
@@ -47,24 +47,28 @@ def scale_edits(
         found: its places.
         reader: what reads it.
         points: where the right values are known.
-        sizes: sizes that may stand in a factor.
+        units: sizes and scalar inputs that may stand in a factor.
     """
     scalar = tensor(_NAME)
     names = reader.names.copy()
     names.add(_NAME, scalar)
     scaled = Reader(names, reader.like, reader.indices, reader.vec)
     chosen = [p for p in found if _is_scaled(p)][:_MOST_SUMMANDS]
-    whole = [p for p in chosen if p.is_whole]
-    for place in whole + [p for p in chosen if not p.is_whole]:
+    for place in chosen:
         text = place.replaced(rf"\mathrm{{{_NAME}}} ({place.words})")
         try:
             candidate = scaled.tensor(source.with_piece(place.piece, text))
         except LemmaxError:
             continue
-        factor = _factor(candidate, points, sizes)
+        factor = _factor(candidate, points, units)
         if factor is not None:
             new = place.replaced(rf"({sp.latex(factor)}) ({place.words})")
             yield _edit(place, factor, source.with_piece(place.piece, new))
+
+
+def scalar_unit(t: Tensor) -> sp.Symbol:
+    """Return what stands for a scalar input in a factor."""
+    return sp.Symbol(str(t.name), real=True)
 
 
 def _is_scaled(place: Place) -> bool:
@@ -97,12 +101,12 @@ def _factor(candidate: Tensor, points: Sequence[Point], sizes: Sequence[sp.Symbo
     if all(isinstance(x, float) for x in solved):
         values = [float(x) for x in solved if x is not None]
         for factor in _factors(sizes):
-            shown = [_number(factor, p.sizes) for p in points]
+            shown = [_number(factor, p) for p in points]
             if all(abs(a - b) <= AGREE * max(1.0, abs(b)) for a, b in zip(shown, values, strict=True)):
                 return factor
         return None
     for factor in _few(sizes):  # not linear in the factor: a few are tried
-        tried = [at(p, _number(factor, p.sizes)) for p in points]
+        tried = [at(p, _number(factor, p)) for p in points]
         if all(v is not None and near(v, p.value) for v, p in zip(tried, points, strict=True)):
             return factor
     return None
@@ -132,7 +136,8 @@ def _solved(point: Point, at: object) -> float | str | None:
 def _factors(sizes: Sequence[sp.Symbol]) -> Iterator[sp.Expr]:
     yield sp.S.NegativeOne
     yield sp.S.Zero
-    units = [sp.S.One, *(s**p for p in _POWERS for s in sizes)]
+    powers = [s**p for p in _POWERS for s in sizes if s.is_integer or p.is_integer]
+    units = [sp.S.One, *powers]
     units += [s / t for s in sizes for t in sizes if s != t]
     units += [1 / (s * t) for k, s in enumerate(sizes) for t in sizes[k + 1 :]]
     for unit in units:
@@ -145,9 +150,13 @@ def _factors(sizes: Sequence[sp.Symbol]) -> Iterator[sp.Expr]:
 
 def _few(sizes: Sequence[sp.Symbol]) -> Iterator[sp.Expr]:
     yield from (sp.S.NegativeOne, sp.S.Zero, sp.Integer(2), sp.Rational(1, 2), sp.Integer(-2))
-    for size in sizes:
+    for size in (s for s in sizes if s.is_integer):
         yield from (1 / sp.sqrt(size), sp.sqrt(size), 1 / size, size)
 
 
-def _number(factor: sp.Expr, sizes: Mapping[str, int]) -> float:
-    return float(factor.subs({s: sizes[str(s)] for s in factor.free_symbols if str(s) in sizes}))
+def _number(factor: sp.Expr, point: Point) -> float:
+    values: dict[sp.Symbol, float] = {}
+    for s in factor.free_symbols:
+        own = point.sizes.get(str(s))
+        values[s] = float(point.arrays[identifier(str(s))]) if own is None else own
+    return float(factor.subs(values))

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from lemmax.check.claim.edits import Edit, edits
+from lemmax.check.claim.edits import Edit, edits, symmetrised_edits
 from lemmax.check.claim.places import Place, places
 from lemmax.check.claim.relations import dense_shape, relations
-from lemmax.check.claim.scales import scale_edits
+from lemmax.check.claim.scales import scalar_unit, scale_edits
 from lemmax.check.claim.softmax import softmax_edits
 from lemmax.check.claim.source import Reader, Source, parts_of, used
 from lemmax.check.claim.target import Target
@@ -18,7 +18,8 @@ from lemmax.check.diagnosis import Repair
 from lemmax.check.equality import equal
 from lemmax.check.points import Point, agrees, near, points, same_shape, size_symbols, value_of
 from lemmax.errors import LemmaxError
-from lemmax.expr.nodes import Apply, Lambda
+from lemmax.expr.graph import inputs_of
+from lemmax.expr.nodes import Apply, Input, Lambda
 from lemmax.expr.notation import zeros
 from lemmax.expr.sizes import Size
 from lemmax.expr.tensor import Tensor
@@ -56,27 +57,32 @@ def find_repair(
         return None
     found = _places(source, reader)
     if claim is not None:
-        sizes = size_symbols(right, *given)
-        repair = _first(source, scale_edits(source, found, reader, at, sizes), reader, right, at, seed)
+        scalars = [t for t in given if isinstance(t, Input) and not t.ndim]
+        units = [*size_symbols(right, *given), *(scalar_unit(t) for t in scalars)]
+        whole = [p for p in found if p.is_whole]
+        repair = _first(source, scale_edits(source, whole, reader, at, units), reader, right, at, seed)
         if repair is not None:
             return repair
     related = _related(source, claim, target, parts, reader, at, seed)
     letters = frozenset(reader.indices or _leading(source, reader, target))
-    if related is not None and related.kind == "vec order":  # say which factors, if that is enough
-        exchanges = (e for e in edits(source, found, letters) if e.kind == related.kind)
-        return _first(source, exchanges, reader, right, at, seed) or related
+    if related is not None and target.second:  # say which factor, if one is enough
+        nearer = (e for e in edits(source, found, letters) if e.kind == related.kind)
+        return _first(source, nearer, reader, right, at, seed) or related
     if related is not None:
         return related
-    return _first(
-        source,
-        itertools.chain(
-            softmax_edits(source, found, _softmaxes(source, reader)), edits(source, found, letters)
-        ),
-        reader,
-        right,
-        at,
-        seed,
-    )
+    rest = [symmetrised_edits(source, found)]
+    if claim is not None:
+        inner = [p for p in found if not p.is_whole]
+        rest.append(scale_edits(source, inner, reader, at, units))
+    rest.append(edits(source, found, letters))
+    rest.append(softmax_edits(source, found, _softmaxes(source, reader), _given(given)))
+    return _first(source, itertools.chain(*rest), reader, right, at, seed)
+
+
+def _given(tensors: Sequence[Tensor]) -> set[str]:
+    """Return names of inputs, of their rows, and of sizes, without braces."""
+    inputs = {str(t.name).replace("{", "").replace("}", "") for t in inputs_of(*tensors)}
+    return inputs | {n.lower() for n in inputs if len(n) == 1} | {str(s) for s in size_symbols(*tensors)}
 
 
 def _leading(source: Source, reader: Reader, target: Target) -> list[str]:

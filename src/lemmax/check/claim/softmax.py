@@ -8,7 +8,7 @@ diag(d) - d s^T - s d^T.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from lemmax.check.claim.edits import Edit
 from lemmax.check.claim.places import Place
@@ -19,16 +19,21 @@ KIND = "softmax Jacobian"
 _SUBSCRIPT = re.compile(r"_(\{[^{}]*\}|\w)")
 
 
-def softmax_edits(source: Source, found: Sequence[Place], softmaxes: Sequence[str]) -> Iterator[Edit]:
+def softmax_edits(
+    source: Source, found: Sequence[Place], softmaxes: Sequence[str], given: Collection[str]
+) -> Iterator[Edit]:
     """Yield changes that put a rank-one term in.
 
     Args:
         source: the claim.
         found: its places.
         softmaxes: names, as they are written, of tensors that are a softmax along rows.
+        given: names of inputs and sizes, of which no product with a derivative is named.
     """
     calls = {p.words for p in found if isinstance(p.part, r.Call) and p.part.function == "softmax"}
     for place in found:
+        if _bare(place.words) in given:
+            continue
         for words, new in _changes(place, [*softmaxes, *sorted(calls)]):
             yield Edit(KIND, words, source.with_piece(place.piece, place.replaced(new)))
 
@@ -70,6 +75,15 @@ def _rows(softmaxes: Sequence[str], sub: str, inner: str) -> list[str]:
     bare = re.sub(_SUBSCRIPT, "", inner)
     known = {*softmaxes, *(_small(s) for s in softmaxes)}
     return [inner] if bare in known else rows if sub else list(softmaxes)
+
+
+def _bare(words: str) -> str:
+    """Return a name without subscript and transpose."""
+    return (
+        re.sub(r"\^\s*\\top|\\top|\^\{\\top\}|\s", "", re.sub(_SUBSCRIPT, "", words))
+        .replace("{", "")
+        .replace("}", "")
+    )
 
 
 def _small(name: str) -> str:

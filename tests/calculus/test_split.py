@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 
 import numpy as np
@@ -13,7 +12,7 @@ from lemmax.calculus.linearity import is_affine_in, is_linear_in
 from lemmax.calculus.positivity import why_positive_semidefinite
 from lemmax.expr.graph import inputs_of, topological_order
 from lemmax.expr.nodes import Lambda, Term
-from tests.calculus.test_forward import MODELS, draw, steps, value
+from tests.calculus.test_forward import MODELS, draw, hessians, steps, value
 
 n, D, k = lx.sizes("n D k")
 X, W, Y = lx.tensor("X", n, D), lx.tensor("W", D, k), lx.tensor("Y", n, k)
@@ -21,34 +20,25 @@ w, y, x, z = lx.tensor("w", D), lx.tensor("y", n), lx.tensor("x", n), lx.tensor(
 A, s = lx.tensor("A", n, k), lx.tensor("s")
 
 
-@functools.cache
-def split(name: str, p: int, q: int) -> tuple[lx.HessianSplit, lx.Tensor]:
-    model = MODELS[name]()
-    a, b = model.weights[p], model.weights[q]
-    return lx.hessian_split(model.loss, a, b), lx.hessian(model.loss, a, b)
-
-
 @pytest.mark.parametrize("name", MODELS)
 def test_the_parts_of_every_block_add_up_and_the_outer_one_is_what_it_is_called(name: str) -> None:
-    model = MODELS[name]()
-    arrays = draw(model.loss)
+    model, arrays, blocks = hessians(name)
     parts = {}
     for p, a in enumerate(model.weights):
         for q, b in enumerate(model.weights[p:], p):
-            found, total = split(name, p, q)
-            parts[p, q] = value(found.outer, arrays), value(found.functional, arrays), value(total, arrays)
+            found = lx.hessian_split(model.loss, a, b)
             assert found.outer.shape == found.functional.shape == a.shape + b.shape
             assert found.psd_reason is not None
-    largest = max(float(np.abs(total).max()) for *_, total in parts.values())
+            parts[p, q] = value(found.outer, arrays), value(found.functional, arrays)
+    largest = max(float(np.abs(block).max()) for block in blocks.values())
     # the outer part again: Jacobians and curvature by complex steps through the interpreter
-    found, _ = split(name, 0, 0)
-    jacobians = [steps(found.through, a, arrays).reshape(-1, value(a, arrays).size) for a in model.weights]
-    size = value(found.through, arrays).size
-    curvature = value(found.curvature, arrays).reshape(size, size)
-    for (p, q), (outer, functional, total) in parts.items():
+    rows = value(found.through, arrays).size
+    jacobians = [steps(found.through, a, arrays).reshape(rows, -1) for a in model.weights]
+    curvature = value(found.curvature, arrays).reshape(rows, rows)
+    for (p, q), (outer, functional) in parts.items():
         wanted = jacobians[p].T @ curvature @ jacobians[q]
         assert outer.reshape(wanted.shape) == pytest.approx(wanted, rel=0, abs=1e-12 * largest)
-        assert outer + functional == pytest.approx(total, rel=0, abs=1e-12 * largest)
+        assert outer + functional == pytest.approx(blocks[p, q], rel=0, abs=1e-12 * largest)
     whole = np.hstack(jacobians)
     assert np.linalg.eigvalsh(whole.T @ curvature @ whole).min() >= -1e-12 * largest
 
@@ -121,7 +111,7 @@ def test_the_functional_part_of_a_squared_loss_is_linear_in_the_residual() -> No
     """With targets moved so that the residual is tripled, the functional part is, and the outer one stays."""
     for name in ("softmax-causal", "gaussian"):
         model = MODELS[name]()
-        found, _ = split(name, 0, 1)
+        found = lx.hessian_split(model.loss, *model.weights[:2])
         assert found.linear_in == model.R and found.factor == 1
         arrays = draw(model.loss)
         moved = dict(arrays)

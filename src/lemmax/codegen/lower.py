@@ -16,6 +16,7 @@ import sympy as sp
 from lemmax.calculus.flatten import flatten
 from lemmax.calculus.terms import contract_deltas, entry_tensor, split_factors
 from lemmax.codegen.batch import add_instance_axis, with_axis
+from lemmax.codegen.cancellation import without_cancellation
 from lemmax.codegen.forms import (
     Choice,
     SoftmaxGradient,
@@ -107,7 +108,9 @@ def lower(
     again = in_log_domain(flat)
     flat = flat if again == flat else flatten(again)
     chosen, choices = choose_softmax_gradients(flat, softmax_gradient)
+    chosen, averages = without_cancellation(chosen, softmax_gradient)
     outputs, axis = add_instance_axis(chosen, batched) if batched else (chosen, None)
+    choices = (*choices, *averages)
     definitions = tuple(define(t) for t in topological_order(*outputs) if not isinstance(t, Input))
     # an input that drops out because terms cancel stays an argument
     arguments = tuple(t if axis is None or t.name not in batched else with_axis(t, axis) for t in variables)

@@ -94,6 +94,21 @@ def test_distances_between_points_with_a_subgradient_on_the_diagonal() -> None:
             assert g[at] == pytest.approx(central, abs=1e-8)
 
 
+def test_the_place_where_a_norm_is_zero_is_named() -> None:
+    A = lx.tensor(r"\bar{A}", n, D)
+    g = lx.gradient(lx.sum(lx.sqrt(lx.sum(A**2, axis=1))), A)
+    points = np.ones((3, 2))
+    points[1] = 0
+    with pytest.raises(lx.EvaluationError, match=r"root of a sum in \\bar\{A\} is 0 at \(1,\)"):
+        lx.evaluate(g, barA=points)
+    with pytest.raises(FloatingPointError, match=r"squares in \\bar\{A\} is 0 at \(1,\)"):
+        lx.compile(g)(barA=points)
+    with pytest.raises(FloatingPointError, match=r"squares in \\bar\{A\} is 0;"):
+        lx.compile(lx.gradient(lx.norm(A), A))(barA=np.zeros((2, 2)))
+    with pytest.raises(FloatingPointError, match=r"is 0 at \(1, 1\)"):
+        lx.compile(g, batch=True)(barA=np.stack([np.ones((3, 2)), points]))
+
+
 half = sp.Rational(1, 2)
 JOINS: dict[str, tuple[lx.Tensor, bool]] = {
     "exponential linear unit": (lx.where(t <= 0, lx.exp(t), 1 + t), True),

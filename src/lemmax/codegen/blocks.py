@@ -86,17 +86,22 @@ def place(r: Renderer, v: Value, name: str, names: Names) -> list[str]:
 
 def nonzero(r: Renderer, v: Value, name: str, names: Names) -> list[str]:
     """A norm, or a power of one, by which a derivative divides."""
+    told, place, prefix = str(v.params[0]).replace("\\", "\\\\").replace('"', '\\"'), "", ""
+    if v.ndim:
+        told, prefix = told.replace("{", "{{").replace("}", "}}"), "f"
+        place = f" at {{tuple(map(int, np.argwhere({name} == 0)[0]))}}"
+    what = f"the derivative of a norm does not exist at 0: {told} is 0{place}"
     return [
         f"{name} = {r.operand(v.args[0]).text}",
         f"if ({name} == 0).any():",
-        *_raise("FloatingPointError", f"the derivative of a norm does not exist at 0: {v.params[0]} is 0"),
+        *_raise("FloatingPointError", what, prefix),
     ]
 
 
-def _raise(error: str, what: str) -> list[str]:
+def _raise(error: str, what: str, prefix: str = "") -> list[str]:
     return [
         f"    raise {error}(",
-        f'        "{what}"',
+        f'        {prefix}"{what}"',
         "        \"; differentiate with nonsmooth='subgradient' for one subgradient there\"",
         "    )",
     ]

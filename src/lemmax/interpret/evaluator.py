@@ -203,8 +203,9 @@ def _root_at_zero(node: Tensor, frame: Frame) -> str:
         if np.any(zero.holds):
             names = ", ".join(str(t.name) for t in inputs_of(base))
             what = base.name or f"a sum in {names}"
+            at = f" at {tuple(map(int, np.argwhere(zero.holds)[0]))}" if np.ndim(zero.holds) else ""
             return (
-                f" The root of {what} is 0: there a norm or root has no derivative. Pass"
+                f" The root of {what} is 0{at}: there a norm or root has no derivative. Pass"
                 " nonsmooth='subgradient' where the derivative is taken for the subgradient 0 of a norm."
             )
     return ""

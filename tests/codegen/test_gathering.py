@@ -58,3 +58,20 @@ def test_the_hessian_vector_product_shares_its_products() -> None:
     assert products(source) == 25
     assert source.count("np.matmul(X_flat") == 2
     assert source.count("axis=-1") == 0  # sums of short rows run over whole rows
+
+
+def test_numbers_go_to_much_smaller_operands() -> None:
+    """A gradient in weights of many columns is not divided entry by entry."""
+    u, v = lx.tensor("u", n, D), lx.tensor("v", n, k)
+    t = lx.einsum("ia,ib->ab", lx.tanh(u), lx.exp(v)) / lx.sqrt(n)
+    sizes = {"n": 2, "D": 400, "k": 300}
+    fn = lx.compile(t, sizes=sizes)
+    assert any(c.subject == "numbers" for c in fn.plan.choices)
+    last = fn.source.rstrip().splitlines()[-2]
+    assert last.strip().startswith("result = ")
+    assert "n ** 0.5" not in last
+    rng = np.random.default_rng(0)
+    arrays = {"u": rng.standard_normal((2, 4)), "v": rng.standard_normal((2, 3))}
+    np.testing.assert_allclose(fn(**arrays), lx.evaluate(t, **arrays), rtol=1e-13)
+    square = lx.compile(t, sizes={"n": 300, "D": 400, "k": 300})
+    assert not any(c.subject == "numbers" for c in square.plan.choices)

@@ -14,6 +14,7 @@ load       :mod:`lemmax.codegen.load`         a function
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from lemmax.codegen.forms import SoftmaxGradient
 from lemmax.codegen.function import CompiledFunction
@@ -23,11 +24,15 @@ from lemmax.codegen.planner import Planner
 from lemmax.codegen.records import Plan
 from lemmax.codegen.schedule import schedule
 from lemmax.codegen.sizes import representative_sizes
+from lemmax.codegen.streaming import Chunks, sample_axes
 from lemmax.codegen.target import NUMPY, Target
 from lemmax.errors import InvalidArgument
 from lemmax.expr.graph import inputs_of
 from lemmax.expr.nodes import Input
 from lemmax.expr.tensor import Tensor, identifier
+
+DEFAULT_CHUNK = 256
+"""Samples that are taken at once where they are streamed."""
 
 
 def compile(
@@ -40,6 +45,8 @@ def compile(
     sizes: Mapping[str, int] | None = None,
     inputs: Sequence[Input] | None = None,
     buffers: bool | None = None,
+    stream: str | None = None,
+    chunk: int | None = None,
     target: Target = NUMPY,
 ) -> CompiledFunction:
     """Return a function that computes ``t`` from arrays, with its source text.
@@ -58,6 +65,9 @@ def compile(
         buffers: whether intermediate results are written into memory that the function keeps from call to
             call; results are new arrays in any case, and calls at once do not share. ``None`` keeps memory
             where there are many intermediate results; ``False`` gives the shortest text.
+        stream: name of a size, that of the samples: results are added up over chunks of samples, so that more
+            samples take no more memory. The results must be sums over samples.
+        chunk: most samples, or instances of a batch, that are taken at once; 256 samples by default.
         target: what the plan is written down in.
 
     Raises:
@@ -74,6 +84,7 @@ def compile(
     several = not isinstance(t, Tensor)
     roots = _as_roots(t)
     plan = make_plan(roots, several, batch, name, outputs, softmax_gradient, sizes, inputs, buffers)
+    plan = replace(plan, chunks=_chunks(plan, roots, batch, stream, chunk))
     source = target.emit(plan)
     return CompiledFunction(source, plan, target.load(source, plan.name))
 
@@ -101,6 +112,39 @@ def make_plan(
     function = _function_name(name, roots, several, arguments)
     wished = _output_names(roots, outputs)
     return schedule(program, planner, values, function, wished, several, buffers)
+
+
+def _chunks(
+    plan: Plan, roots: Sequence[Tensor], batch: object, stream: str | None, chunk: int | None
+) -> Chunks | None:
+    """Return how the function goes through samples or instances, if it does so in parts."""
+    if stream is None and chunk is None:
+        return None
+    if chunk is not None and (isinstance(chunk, bool) or not isinstance(chunk, int) or chunk < 1):
+        raise InvalidArgument(f"chunk={chunk!r}: expected a positive integer.")
+    if stream is None and plan.instance_axis is None:
+        raise InvalidArgument(
+            f"chunk={chunk}: chunks of what? Give the size of samples, as in stream='N', or batch=True."
+        )
+    named = list(zip(plan.inputs, plan.arguments, strict=True))
+    if stream is None:
+        axes = [(a, 0) for t, a in named if t.shape[:1] == (plan.instance_axis,)]
+        return Chunks(str(plan.instance_axis), int(chunk or DEFAULT_CHUNK), tuple(axes), "concatenate")
+    if batch is not False:
+        raise InvalidArgument(
+            "stream and batch do not go together; call the function for one instance at a time."
+        )
+    symbols = {str(s): s for s in plan.sizes}
+    if stream not in symbols:
+        raise InvalidArgument(f"stream={stream!r}: expected one of the sizes {', '.join(symbols)}.")
+    local = sample_axes(roots, symbols[stream])
+    for t, _ in named:
+        if str(t.name) not in local and any(symbols[stream] in s.free_symbols for s in t.shape):
+            raise InvalidArgument(
+                f"stream={stream!r}: {t.label()} has that size, but the results do not use it."
+            )
+    axes = [(a, local[str(t.name)]) for t, a in named if str(t.name) in local]
+    return Chunks(stream, DEFAULT_CHUNK if chunk is None else chunk, tuple(axes), "sum")
 
 
 def _as_roots(t: object) -> list[Tensor]:

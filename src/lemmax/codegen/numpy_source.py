@@ -3,10 +3,12 @@ r"""Stage 4: a plan becomes the text of a Python file that needs NumPy only."""
 from __future__ import annotations
 
 import textwrap
+from dataclasses import replace
 
 from lemmax._version import __version__
 from lemmax.codegen.blocks import BLOCKS
 from lemmax.codegen.buffered import BufferedBody
+from lemmax.codegen.chunked import chunk_name, chunked_lines
 from lemmax.codegen.formula import FormulaWriter, NameOf
 from lemmax.codegen.naming import Names
 from lemmax.codegen.prelude import conversion_lines, shape_lines
@@ -33,7 +35,10 @@ NOT_ANALYTIC = frozenset(
 
 
 def numpy_source(plan: Plan) -> str:
-    """Return the text of a standalone file with one function."""
+    """Return the text of a standalone file with one function, or with that of a chunk and one around it."""
+    if plan.chunks is not None:
+        inner = numpy_source(replace(plan, name=chunk_name(plan), chunks=None))
+        return "\n".join([inner, "", *chunked_lines(plan, plan.chunks)])
     writer = FormulaWriter(_lookup(plan, True), _lookup(plan, False), _single_letters(plan))
     operations = _operations(plan)
     body: list[str] = [

@@ -22,6 +22,7 @@ from lemmax.codegen.labels import Frame, Label, Labelled, align
 from lemmax.codegen.lower import Definition, Product, Program, labels_of
 from lemmax.codegen.order import Order, Tree, best_order, representative, step_cost
 from lemmax.codegen.orientation import orient
+from lemmax.codegen.scaling import scale_small_operands
 from lemmax.codegen.shared import SharedProducts
 from lemmax.codegen.values import Pool, Value, constant
 from lemmax.codegen.views import fresh_outputs, reachable, without_idle_pins
@@ -80,6 +81,9 @@ class Planner:
             new, choices = improve(self.pool, roots, self._size)
             self.choices += choices
             roots = self._replaced(roots, new)
+        new, choices = scale_small_operands(self.pool, roots, self._size, self.names)
+        self.choices += choices
+        roots = self._replaced(roots, new)
         return fresh_outputs(self.pool, roots)
 
     def _replaced(self, roots: Sequence[Value], new: Mapping[int, Value]) -> list[Value]:

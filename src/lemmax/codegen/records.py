@@ -8,6 +8,7 @@ import sympy as sp
 
 from lemmax.codegen.forms import Choice
 from lemmax.codegen.memory import Memory
+from lemmax.codegen.streaming import Chunks
 from lemmax.codegen.values import Shape, Value
 from lemmax.codegen.views import SHARING
 from lemmax.expr.nodes import Input
@@ -55,6 +56,7 @@ class Plan:
         variables: variable (or argument) by number of its value.
         choices: decisions with their reasons.
         memory: where intermediate results lie, if they are written into kept buffers.
+        chunks: how the function goes through an axis in parts, if it does.
     """
 
     name: str
@@ -68,6 +70,7 @@ class Plan:
     variables: dict[int, str]
     choices: tuple[Choice, ...]
     memory: Memory | None = None
+    chunks: Chunks | None = None
 
     @property
     def flops(self) -> sp.Expr:

@@ -1,0 +1,1 @@
+"""Measurements of generated code, not part of the package: ``python -m benchmarks``."""

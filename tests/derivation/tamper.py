@@ -10,6 +10,7 @@ import sympy as sp
 import lemmax as lx
 from lemmax.derivation.following import is_start
 from lemmax.derivation.forward_rules import FORWARD_RULES
+from lemmax.derivation.line_rules import LINE_RULES
 from lemmax.derivation.record import Derivation, Step
 from lemmax.derivation.rules import RULES
 from lemmax.derivation.split_rules import SPLIT_RULES
@@ -89,7 +90,7 @@ def tampered_with(d: Derivation) -> Iterator[Tampered]:
         for slip, wrong in altered(step.before):
             yield f"{what}: before, {slip}", replace(d, steps=at(p, before=wrong))
         rules = RULES if step.along is None else FORWARD_RULES
-        for rule in ("no such rule", *rules, *SPLIT_RULES):
+        for rule in ("no such rule", *rules, *SPLIT_RULES, *LINE_RULES):
             if rule != step.rule:
                 yield f"{what}: rule {rule}", replace(d, steps=at(p, rule=rule))
         for other in (d.f, d.variables[0], d.loss):
@@ -121,6 +122,10 @@ def tampered_as_a_whole(d: Derivation) -> Iterator[Tampered]:
     for part in ("total", "outer", "functional"):
         if part != d.part:
             yield f"as the {part} part", replace(d, part=part)  # type: ignore[arg-type]
+    if d.directions:
+        yield "no directions", replace(d, directions=())
+        yield "the variable as direction", replace(d, directions=d.variables)
+        yield "another shape as direction", replace(d, directions=(d.f, *d.directions[1:]))
     if d.blocks:
         yield "no blocks", replace(d, blocks=())
         yield "block repeated", replace(d, blocks=(*d.blocks, d.blocks[0]))

@@ -18,7 +18,7 @@ n, D, k = lx.sizes("n D k")
 X, W, Y, V = lx.tensor("X", n, D), lx.tensor("W", D, k), lx.tensor("Y", n, k), lx.tensor("V", k, k)
 
 
-SECOND = ["block of softmax", "outer part", "functional part", "classifier, all blocks"]
+SECOND = ["product", "block of softmax", "outer part", "functional part", "classifier, all blocks"]
 NAMES = [*SECOND, "least squares", "two layers", "log det", "softmax", "gaussian", "classifier"]
 
 
@@ -27,6 +27,7 @@ def derivations() -> dict[str, lx.Derivation]:
     softmax, gaussian = lx.models.attention(), lx.models.attention("gaussian", mask="causal")
     classifier = lx.models.attention_classifier()
     return {
+        "product": lx.derive(lx.sqnorm(lx.tanh(X @ W) - Y) / 2, W, order=2, direction=lx.tensor("U", D, k)),
         "block of softmax": lx.derive(softmax.loss, [(softmax.WQ, softmax.WK)], order=2),
         "outer part": lx.derive(gaussian.loss, gaussian.WQ, order=2, part="outer"),
         "functional part": lx.derive(lx.sqnorm(lx.tanh(X @ W) @ V - Y), (W, V), order=2, part="functional"),
@@ -151,3 +152,17 @@ def test_of_vectors_one_is_a_column_and_one_a_row() -> None:
 def test_a_notebook_shows_blocks() -> None:
     shown = derivations()["block of softmax"]._repr_latex_()
     assert shown.startswith(r"$\displaystyle \frac{\partial^2 f}{\partial W^Q")
+
+
+def test_products_are_stated_with_what_moves() -> None:
+    product = derivations()["product"]
+    text = product.latex()
+    assert r"\title{Derivation of the Hessian in $W$ times $U$" in text
+    assert r"\mathrm{D}_{U} \frac{\partial f}{\partial W} = X^\top" in text.replace("&", "").replace(
+        "\n", " "
+    )
+    assert r"\frac{\partial \hat{W}_{di}}{\partial \epsilon} = U_{di}" in text.replace("&", "").replace(
+        "\n", " "
+    )
+    assert product._repr_latex_().startswith(r"$\displaystyle \mathrm{D}_{U} \frac{\partial f}{\partial W} =")
+    assert "None" not in str(product)

@@ -24,7 +24,7 @@ from tests.strategies import INPUTS, Recipe, build, recipes
 
 n, D, k = lx.sizes("n D k")
 X, W, Y, V = lx.tensor("X", n, D), lx.tensor("W", D, k), lx.tensor("Y", n, k), lx.tensor("V", k, k)
-w, y = lx.tensor("w", D), lx.tensor("y", n)
+w, y, U = lx.tensor("w", D), lx.tensor("y", n), lx.tensor("U", D, k)
 
 PARTS = ("total", "outer", "functional")
 
@@ -120,6 +120,25 @@ def test_bad_calls_are_refused() -> None:
         lx.derive(f + lx.sqnorm(W), W, order=2, part="outer", through=X @ W - Y)
 
 
+def test_products_with_directions() -> None:
+    model = lx.models.attention("gaussian")
+    weights = model.weights[1:3]
+    directions = tuple(lx.tensor(f"U{p}", *w.shape) for p, w in enumerate(weights))
+    d = lx.derive(model.loss, weights, order=2, direction=directions).replay()
+    assert d.order == 2 and d.directions == directions and not d.blocks
+    for mine, wanted in zip(d.results, lx.hvp(model.loss, weights, directions), strict=True):
+        assert lx.equal(mine, wanted).name == "proved"
+    inner = lx.derive(model.loss, model.S, order=2, direction=lx.tensor("U", *model.S.shape)).replay()
+    assert lx.equal(inner.result, lx.hvp(model.loss, model.S, inner.directions[0])).name == "proved"
+    with pytest.raises(lx.InvalidArgument, match="2 variables, but 1 directions"):
+        lx.derive(model.loss, weights, order=2, direction=directions[0])
+    with pytest.raises(lx.ShapeError, match="does not have the shape of W"):
+        lx.derive(lx.sqnorm(X @ W), W, order=2, direction=Y)
+    for options in ({"order": 1}, {"order": 2, "part": "outer"}):
+        with pytest.raises(lx.InvalidArgument, match="pass order=2 and no part"):
+            lx.derive(lx.sqnorm(X @ W), W, direction=U, **options)  # type: ignore[arg-type]
+
+
 def test_structured_variables() -> None:
     P = lx.tensor("P", k, k, symmetric=True)
     f = lx.sqnorm(W @ P)
@@ -146,6 +165,8 @@ def derivation(name: str) -> lx.Derivation:
     model = lx.models.attention()
     loss, _, part = name.partition(", ")
     part = part or "total"
+    if part == "product":
+        return lx.derive(lx.sqnorm(lx.tanh(X @ W) - Y) / 2, W, order=2, direction=U)
     if loss == "softmax":
         return lx.derive(model.loss, [(model.WQ, model.WV)], order=2, part=part)  # type: ignore[arg-type]
     if loss == "logistic":
@@ -155,6 +176,7 @@ def derivation(name: str) -> lx.Derivation:
 
 
 NAMES = [f"{loss}, {part}" for loss in ("softmax", "logistic", "two layers") for part in PARTS]
+NAMES.append("two layers, product")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -187,7 +209,9 @@ def test_no_step_can_be_removed_and_no_claim_changed(name: str) -> None:
             pytest.fail(what)
 
 
-@pytest.mark.parametrize("name", ["logistic, total", "softmax, outer", "two layers, functional"])
+@pytest.mark.parametrize(
+    "name", ["logistic, total", "softmax, outer", "two layers, functional", "two layers, product"]
+)
 def test_numbers_alone_refuse_a_false_step(name: str) -> None:
     d = derivation(name)
     replay_by_numbers(d)

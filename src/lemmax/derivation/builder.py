@@ -9,6 +9,7 @@ import sympy as sp
 from lemmax.calculus.gradient import alias_of
 from lemmax.calculus.structured import structure_of
 from lemmax.derivation.forward_rules import FORWARD_RULES
+from lemmax.derivation.line_rules import LINE_RULES
 from lemmax.derivation.record import Step, is_input
 from lemmax.derivation.rules import RULES, Context, Rule, active, has_deltas_to_contract, rule_of
 from lemmax.derivation.split_rules import SPLIT_RULES
@@ -20,8 +21,9 @@ from lemmax.expr.tensor import Tensor
 
 def rule_function(rule: str, along: Tensor | None) -> Rule | None:
     """Return the function of a rule for adjoints, or for tangents along a variable."""
-    if rule in SPLIT_RULES:
-        return SPLIT_RULES[rule]
+    for table in (SPLIT_RULES, LINE_RULES):
+        if rule in table:
+            return table[rule]
     return (RULES if along is None else FORWARD_RULES).get(rule)
 
 

@@ -11,7 +11,7 @@ from lemmax.calculus.split import Part, check_part
 from lemmax.derivation.builder import Builder, check_variables
 from lemmax.derivation.record import Derivation
 from lemmax.derivation.rules import Context
-from lemmax.derivation.second import derive_blocks
+from lemmax.derivation.second import derive_blocks, derive_product
 from lemmax.errors import InvalidArgument
 from lemmax.expr.tensor import Tensor
 
@@ -24,6 +24,7 @@ def derive(
     part: Part = "total",
     through: Tensor | str | None = None,
     structured: Literal["raise", "ignore"] = "raise",
+    direction: Tensor | Sequence[Tensor] | None = None,
 ) -> Derivation:
     r"""Return the derivation of the gradient of a scalar, or of blocks of its Hessian, step by step.
 
@@ -38,6 +39,8 @@ def derive(
             part; see :func:`lemmax.hessian_split`.
         through: the middle tensor of the split, for a part.
         structured: ``ignore`` derives in variables whose entries are not free as if they were.
+        direction: for ``order=2``, a direction per variable: derive the product of the Hessian with it, as
+            :func:`lemmax.hvp` gives it, instead of blocks.
 
     Returns:
         A :class:`Derivation`; its ``result`` is what ``lx.gradient``, ``lx.hessian`` or
@@ -56,6 +59,12 @@ def derive(
     check_part("derive", part, through)
     if order == 1 and (part != "total" or through is not None):
         raise InvalidArgument("derive: parts and a middle tensor belong to a Hessian; pass order=2.")
+    if direction is not None:
+        if order != 2 or part != "total":
+            raise InvalidArgument(
+                "derive: a direction belongs to the whole Hessian; pass order=2 and no part."
+            )
+        return derive_product(f, wrt, direction, nonsmooth, structured)
     if order == 2:
         return derive_blocks(f, wrt, nonsmooth, part, through, structured)
     variables = as_variables(wrt)  # type: ignore[arg-type]

@@ -8,9 +8,10 @@ from collections.abc import Mapping
 import sympy as sp
 
 from lemmax.calculus.gradient import adjoint_name
+from lemmax.derivation.line_rules import LINE_RULES, line_of
 from lemmax.derivation.record import Derivation
 from lemmax.derivation.split_rules import SPLIT_RULES
-from lemmax.expr.graph import topological_order
+from lemmax.expr.graph import substitute, topological_order
 from lemmax.expr.nodes import Derivative, Input, Lambda, Term
 from lemmax.expr.sizes import Size
 from lemmax.expr.tensor import Tensor
@@ -40,7 +41,7 @@ class Display:
             self._names.setdefault(first.place.digest, self._names.get(loss.digest) or str(loss.name))
         self._same: dict[str, Tensor] = {}
         finals = {step.place.digest: step.after for step in derivation.steps[1:] if step.along is None}
-        for variable in derivation.variables if derivation.blocks else ():
+        for variable in derivation.variables if derivation.order == 2 else ():
             gradient = finals.get(variable.digest)
             if variable.name is not None and gradient is not None and _needs_name(gradient):
                 self._names.setdefault(gradient.digest, self._free(adjoint_name(variable.name)))
@@ -57,6 +58,8 @@ class Display:
             final = finals.get(place.digest)
             if final is not None and _needs_name(final) and final.digest not in self._names:
                 self._names[final.digest] = self._free(rf"\bar{{T}}_{count}")
+        for moved, base in _on_the_line(derivation).items():
+            self._names[moved] = self._free(rf"\hat{{{self._names.get(base.digest) or base.name}}}")
         self._derivatives = _tangents(derivation, set(self._names))
 
     def _free(self, name: str) -> str:
@@ -102,6 +105,20 @@ class Display:
         return new.named(self._names[node.digest]) if node.digest in self._names else new
 
 
+def _on_the_line(derivation: Derivation) -> dict[str, Tensor]:
+    """Return the tensors of which those at moved variables are versions, by digests of the latter."""
+    if not derivation.directions:
+        return {}
+    line = line_of(derivation.f, derivation.variables, derivation.directions)
+    gradients = [step.before for step in derivation.steps if step.rule == "move_along_direction"]
+    found = {}
+    for node in topological_order(*gradients):
+        moved = substitute(node, dict(line.moved))
+        if moved != node and node not in line.moved:
+            found[moved.digest] = node
+    return found
+
+
 def _needs_name(t: Tensor) -> bool:
     return t.name is None and bool(t.operands)
 
@@ -110,7 +127,7 @@ def _tangents(derivation: Derivation, named: set[str]) -> dict[str, tuple[Tensor
     """Return of what, and in what, the tangents are derivatives that later steps are made of."""
     found = {}
     for step in derivation.steps:
-        if step.along is None or step.rule in ("write_out_definitions", *SPLIT_RULES):
+        if step.along is None or step.rule in ("write_out_definitions", *SPLIT_RULES, *LINE_RULES):
             continue
         if _needs_name(step.after) and step.after.digest not in named:
             found[step.after.digest] = (step.place, step.along)

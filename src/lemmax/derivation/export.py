@@ -58,6 +58,10 @@ def derivation_document(
         from lemmax.derivation.export_second import SecondWriter
 
         return SecondWriter(derivation, notation, vec).document()
+    if derivation.directions:
+        from lemmax.derivation.export_product import ProductWriter
+
+        return ProductWriter(derivation, notation).document()
     return Writer(derivation, notation).document()
 
 

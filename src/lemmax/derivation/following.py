@@ -6,6 +6,7 @@ from collections.abc import Container
 
 from lemmax.derivation.builder import begin
 from lemmax.derivation.forward_rules import FORWARD_RULES, STARTS, forward_rule_of
+from lemmax.derivation.line_rules import LINE_RULES
 from lemmax.derivation.record import Derivation, Step
 from lemmax.derivation.rules import RULES, Context, rule_of
 from lemmax.derivation.split_rules import SPLIT_RULES, SPLIT_STARTS, claim_of
@@ -26,6 +27,8 @@ _PARTS: dict[str, set[str]] = {
 
 def is_start(step: Step) -> bool:
     """Does the step begin something new, and not go on from the step before?"""
+    if step.rule in LINE_RULES:
+        return True
     if step.rule in SPLIT_RULES:
         return step.rule in SPLIT_STARTS
     return step.rule == "chain_rule" if step.along is None else step.rule in STARTS
@@ -40,11 +43,13 @@ def check_follows(
         ReplayError: it may not.
     """
     rules = RULES if step.along is None else FORWARD_RULES
-    if step.rule not in rules and step.rule not in SPLIT_RULES:
+    if step.rule not in rules and step.rule not in SPLIT_RULES and step.rule not in LINE_RULES:
         raise ReplayError(f"step {number}: there is no rule {step.rule!r}.")
     if step.rule in SPLIT_RULES and step.rule not in _PARTS[derivation.part]:
         raise ReplayError(f"step {number}: the rule {step.rule} does not belong to this derivation.")
-    if step.along is not None and not derivation.blocks:
+    if step.rule in LINE_RULES and (context.line is None or step.along != context.line.step):
+        raise ReplayError(f"step {number}: the rule {step.rule} does not belong to this derivation.")
+    if step.along is not None and not derivation.blocks and not derivation.directions:
         raise ReplayError(f"step {number}: a gradient needs no tangents.")
     if step.rule not in DIFFERENTIATIONS and step.focus is not None:
         raise ReplayError(f"step {number}: the rule {step.rule} acts on no part, but one is named.")
@@ -87,7 +92,7 @@ def _check_start(number: int, step: Step, previous: Step, context: Context) -> N
         raise ReplayError(f"step {number}: what was derived before it was left with a formal derivative.")
     if step.rule == "chain_rule" and step.place.digest in context.adjoints:
         raise ReplayError(f"step {number}: the adjoint of {step.place.label()} is derived twice.")
-    if step.along is None or step.rule in SPLIT_RULES:
+    if step.along is None or step.rule in SPLIT_RULES or step.rule in LINE_RULES:
         return
     key = (step.place.digest, step.along.digest)
     known: dict[str, Container[tuple[str, str]]]
@@ -132,6 +137,10 @@ def establish(step: Step, context: Context) -> None:
         begin(context, step.after, split.weights)
     elif step.along is None:
         context.adjoints[step.place.digest] = step.after
+    elif step.rule in LINE_RULES:
+        assert context.line is not None
+        found = context.line.roots if step.rule == "move_along_direction" else context.line.products
+        found[step.place.digest] = step.after
     elif step.rule in SPLIT_RULES:
         assert split is not None
         if step.rule == "inline_block":
@@ -152,6 +161,8 @@ def check_results(derivation: Derivation, context: Context) -> None:
         derivation.middle is not None and not derivation.blocks
     ):
         raise ReplayError("a part of a Hessian needs a middle tensor, and only such a part has one.")
+    if derivation.directions and (derivation.blocks or derivation.part != "total"):
+        raise ReplayError("a product with directions has no blocks and no parts.")
     if (derivation.psd_reason, derivation.linear_in) != claim_of(derivation.part, context):
         raise ReplayError(
             f"what is claimed of the {derivation.part} part does not follow from the steps:"
@@ -171,6 +182,10 @@ def check_results(derivation: Derivation, context: Context) -> None:
                 raise ReplayError(f"the steps do not lead to the block given for {a.label()}, {b.label()}.")
         return
     for variable, result in zip(derivation.variables, derivation.results, strict=True):
+        if context.line is not None:
+            if context.line.products.get(variable.digest) != result:
+                raise ReplayError(f"the steps do not lead to the product given for {variable.label()}.")
+            continue
         if context.adjoints.get(variable.digest) != result or variable.digest not in context.adjoints:
             raise ReplayError(f"the steps do not lead to the result given for {variable.label()}.")
 

@@ -41,6 +41,7 @@ def along(context: Context) -> Tensor:
 def write_out(before: Tensor, place: Tensor, focus: Tensor | None, context: Context) -> Tensor:
     """Write what is to be differentiated over tensors that have forward rules; remember what moves."""
     known = [*context.adjoints.values(), *([context.split.middle] if context.split else [])]
+    known += context.line.roots.values() if context.line else []
     if before != place or place not in known:
         raise ReplayError(f"{place.label()} was not derived before, so that it cannot be differentiated.")
     (after,), (variable,) = written_out([before], [along(context)])

@@ -60,6 +60,8 @@ class Derivation:
             ``None`` if that was not shown.  Replay reads it off the derived curvature again.
         linear_in: of a functional part, the tensor in which it is linear, the slope or what the slope is a
             multiple of.  Replay reads it off the derived slope again.
+        directions: of a Hessian-vector product, the direction of each variable; the results are then the
+            products, one per variable.
     """
 
     f: Tensor
@@ -72,11 +74,12 @@ class Derivation:
     middle: Tensor | None = None
     psd_reason: str | None = None
     linear_in: Tensor | None = None
+    directions: tuple[Tensor, ...] = field(default=())
 
     @property
     def order(self) -> int:
         """The order of the derivatives: 1 or 2."""
-        return 2 if self.blocks else 1
+        return 2 if self.blocks or self.directions else 1
 
     @property
     def result(self) -> Tensor:
@@ -146,7 +149,9 @@ class Derivation:
                 for a, b in self.blocks
             ]
         else:
-            left = [rf"\frac{{\partial f}}{{\partial {latex(v)}}}" for v in self.variables]
+            along = ", ".join(latex(u) for u in self.directions)
+            before = rf"\mathrm{{D}}_{{{along}}} " if along else ""
+            left = [rf"{before}\frac{{\partial f}}{{\partial {latex(v)}}}" for v in self.variables]
         shown = [f"{a} = {latex(g, where=True)}" for a, g in zip(left, self.results, strict=True)]
         return r"$\displaystyle " + r",\quad ".join(shown) + "$"
 
@@ -163,6 +168,9 @@ class Derivation:
             part = "" if self.part == "total" else f" ({self.part} part)"
             return f"<Derivation of the Hessian in {blocks}{part}: {len(self.steps)} steps>"
         variables = ", ".join(v.label() for v in self.variables)
+        if self.directions:
+            along = ", ".join(u.label() for u in self.directions)
+            return f"<Derivation of the Hessian in {variables} times {along}: {len(self.steps)} steps>"
         return f"<Derivation of the gradient in {variables}: {len(self.steps)} steps>"
 
 

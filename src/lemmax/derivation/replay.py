@@ -14,6 +14,7 @@ import sympy as sp
 
 from lemmax.derivation.builder import rule_function
 from lemmax.derivation.following import DIFFERENTIATIONS, check_focus, check_follows, check_results, establish
+from lemmax.derivation.line_rules import line_of
 from lemmax.derivation.record import Derivation, Step
 from lemmax.derivation.rules import Context
 from lemmax.derivation.split_rules import split_of
@@ -64,6 +65,12 @@ def replay_by_rules(derivation: Derivation) -> None:
 
 
 def _context(derivation: Derivation) -> Context:
+    if derivation.directions:
+        try:
+            line = line_of(derivation.f, derivation.variables, derivation.directions)
+        except LemmaxError as error:
+            raise ReplayError(f"there is no line in these directions: {error}") from error
+        return Context(derivation.variables, derivation.nonsmooth, line=line)
     if derivation.middle is None:
         return Context(derivation.variables, derivation.nonsmooth)
     weights = [w for pair in derivation.blocks for w in pair]
@@ -130,7 +137,9 @@ class _Names:
     def __init__(self, derivation: Derivation) -> None:
         from lemmax.interpret import Evaluator
 
-        split = _context(derivation).split
+        context = _context(derivation)
+        split, line = context.split, context.line
+        self._step = None if line is None else identifier(str(line.step.name))
         self.roots: list[Tensor] = []
         self._evaluators: list[tuple[str, Any]] = []
         self.split = split
@@ -146,7 +155,9 @@ class _Names:
         return {s for _, evaluator in self._evaluators for s in evaluator.sizes.values()}
 
     def add_to(self, arrays: dict[str, np.ndarray], sizes: Mapping[sp.Symbol, int]) -> None:
-        """Evaluate the names at the drawn arrays."""
+        """Evaluate the names at the drawn arrays; products are checked at the point where they are taken."""
+        if self._step is not None:
+            arrays[self._step] = np.zeros(())
         for name, evaluator in self._evaluators:
             (arrays[name],) = _run(evaluator, arrays, sizes)
 

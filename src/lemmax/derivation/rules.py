@@ -39,6 +39,7 @@ class Context:
         sweeps: what is differentiated again: root and variable as the sweep sees them, by their digests.
         finals: derivatives of roots, written out, by digests of root and variable as the sweep sees them.
         split: what belongs to a part of a Hessian.
+        line: what belongs to a Hessian-vector product.
     """
 
     variables: tuple[Tensor, ...]
@@ -50,6 +51,7 @@ class Context:
     sweeps: dict[tuple[str, str], tuple[Tensor, Tensor]] = field(default_factory=dict)
     finals: dict[tuple[str, str], Tensor] = field(default_factory=dict)
     split: Split | None = None
+    line: Line | None = None
 
     def users_of(self, place: Tensor) -> list[Tensor]:
         """Return the tensors inside the loss in whose definition ``place`` occurs, loss first."""
@@ -85,6 +87,23 @@ class Split:
     weights: tuple[Tensor, ...]
     slope: Tensor | None = None
     assembled: dict[tuple[str, str], Tensor] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Line:
+    r"""The line :math:`A + \epsilon U` along which a Hessian-vector product is a derivative.
+
+    Attributes:
+        step: the scalar input :math:`\epsilon`.
+        moved: the point of the line by variable, a named tensor.
+        roots: gradients at the point of the line, by digest of the variable, once they were written so.
+        products: the products, by digest of the variable.
+    """
+
+    step: Tensor
+    moved: dict[Tensor, Tensor]
+    roots: dict[str, Tensor] = field(default_factory=dict)
+    products: dict[str, Tensor] = field(default_factory=dict)
 
 
 def inline_definitions(before: Tensor, place: Tensor, focus: Tensor | None, context: Context) -> Tensor:

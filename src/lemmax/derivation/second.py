@@ -6,13 +6,15 @@ from collections.abc import Sequence
 
 from lemmax.calculus.flatten import flatten
 from lemmax.calculus.forward import check_scalar
+from lemmax.calculus.gradient import as_variables
 from lemmax.calculus.middle import middle_tensor
 from lemmax.calculus.partials import Smoothness
 from lemmax.calculus.split import Part
 from lemmax.derivation.builder import Builder, check_variables
 from lemmax.derivation.forward_rules import forward_rule_of, tangent_of, visited
+from lemmax.derivation.line_rules import line_of
 from lemmax.derivation.record import Derivation
-from lemmax.derivation.rules import Context, has_deltas_to_contract
+from lemmax.derivation.rules import Context, Line, has_deltas_to_contract
 from lemmax.derivation.split_rules import claim_of, formal_outer, slope_of, split_of
 from lemmax.errors import InvalidArgument
 from lemmax.expr.nodes import Derivative, Lambda
@@ -86,6 +88,27 @@ def derive_blocks(
     )
 
 
+def derive_product(
+    f: Tensor,
+    wrt: Wrt,
+    direction: Tensor | Sequence[Tensor],
+    nonsmooth: Smoothness,
+    structured: str,
+) -> Derivation:
+    """Return the derivation of a Hessian-vector product; see :func:`lemmax.derive`."""
+    variables = as_variables(wrt)  # type: ignore[arg-type]
+    for v in variables:
+        check_scalar("derive with order=2", f, v, v)
+    check_variables(f, variables, structured)
+    _, *flat = flatten([f, *variables], keep=variables)
+    directions = as_variables(direction)
+    line = line_of(f, flat, directions)
+    builder = SecondBuilder(Context(tuple(flat), nonsmooth, line=line))
+    builder.reverse(f)
+    results = tuple(builder.product(v, line) for v in flat)
+    return Derivation(f, tuple(flat), nonsmooth, tuple(builder.steps), results, directions=directions)
+
+
 class SecondBuilder(Builder):
     """Applies the rules of second derivatives and keeps the steps."""
 
@@ -135,6 +158,14 @@ class SecondBuilder(Builder):
             current = self.apply_if_it_changes("collect_like_terms", place, current, along)
         context.along = None
         context.tangents[place.digest, along.digest] = current
+
+    def product(self, variable: Tensor, line: Line) -> Tensor:
+        """Derive the derivative of the gradient in a variable along the line."""
+        gradient = self.context.adjoints[variable.digest]
+        root = self.forward("move_along_direction", variable, None, gradient, line.step)
+        line.roots[variable.digest] = root
+        final = self.derivative(root, line.step)
+        return self.forward("set_step_to_zero", variable, None, final, line.step)
 
     # -- parts ---------------------------------------------------------------------------------
     def outer(self, a: Tensor, b: Tensor) -> Tensor:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from lemmax.derivation.forward_rules import FORWARD_RULES, FORWARD_STATEMENTS
+from lemmax.derivation.line_rules import LINE_RULES, LINE_STATEMENTS
 from lemmax.derivation.rules import RULES, STATEMENTS
 from lemmax.derivation.split_rules import SPLIT_RULES, SPLIT_STATEMENTS
 from lemmax.rules.pullbacks import PULLBACKS
 from lemmax.rules.pushforwards import PUSHFORWARDS
 from lemmax.rules.records import Pullback
 
-ALL_RULES = tuple(dict.fromkeys((*RULES, *FORWARD_RULES, *SPLIT_RULES)))
+ALL_RULES = tuple(dict.fromkeys((*RULES, *FORWARD_RULES, *SPLIT_RULES, *LINE_RULES)))
 """The names of all rules: of adjoints, of tangents, of the parts of a Hessian."""
 
 
@@ -22,7 +23,7 @@ def rule_statement(rule: str) -> tuple[str, str]:
             return forward.statement, conditions
     if row is not None:
         return row.statement, conditions
-    return {**STATEMENTS, **FORWARD_STATEMENTS, **SPLIT_STATEMENTS}[rule]
+    return {**STATEMENTS, **FORWARD_STATEMENTS, **SPLIT_STATEMENTS, **LINE_STATEMENTS}[rule]
 
 
 def rule_reference(rule: str) -> str | None:

@@ -75,3 +75,20 @@ def test_interrupt_that_python_drops_is_raised_again(tmp_path: Path, monkeypatch
     outcome = run(files, Settings(instances=1000, jobs=1))
     assert outcome.interrupted
     assert signal.getsignal(signal.SIGINT) == before
+
+
+def test_an_interrupt_that_python_drops_is_not_told_as_a_defect(capsys: pytest.CaptureFixture[str]) -> None:
+    class Dropping:
+        def __init__(self, error: type[BaseException]) -> None:
+            self.error = error
+
+        def __del__(self) -> None:
+            raise self.error
+
+    before = sys.unraisablehook
+    with Interrupts():
+        Dropping(KeyboardInterrupt)
+        assert capsys.readouterr().err == ""
+        Dropping(ValueError)
+        assert "ValueError" in capsys.readouterr().err
+    assert sys.unraisablehook is before

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, as_completed, wait
@@ -17,7 +18,7 @@ from types import FrameType
 from typing import Any, TypeAlias
 
 from lemmax.campaign.registry import load
-from lemmax.campaign.workers import Workers, breakable, insist, one_thread_for_children
+from lemmax.campaign.workers import Workers, breakable, dropped_quietly, insist, one_thread_for_children
 from lemmax.statement.report import Report
 
 GRACE = 5.0  # seconds in which a worker that was asked to stop says what it knows
@@ -64,17 +65,20 @@ class Interrupts:
         """Start with none seen."""
         self.seen = False
         self._before: Any = None
+        self._unraisable: Any = None
 
     def __enter__(self) -> Interrupts:
         """Watch Ctrl-C; only the main thread can."""
         if threading.current_thread() is threading.main_thread():
             self._before = signal.signal(signal.SIGINT, self._note)
+            self._unraisable, sys.unraisablehook = sys.unraisablehook, dropped_quietly
         return self
 
     def __exit__(self, *error: object) -> None:
         """Leave Ctrl-C as it was."""
         if self._before is not None:
             signal.signal(signal.SIGINT, self._before)
+            sys.unraisablehook = self._unraisable
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         self.seen = True

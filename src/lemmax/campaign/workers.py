@@ -9,6 +9,7 @@ from __future__ import annotations
 import _thread
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -55,6 +56,7 @@ class _Task:
 def _begin(stop: Event) -> None:
     _Task.stop = stop
     signal.signal(signal.SIGINT, _on_interrupt)
+    sys.unraisablehook = dropped_quietly
     threading.Thread(target=_wait_for, args=(stop,), daemon=True).start()
 
 
@@ -66,6 +68,12 @@ def _wait_for(stop: Event) -> None:
 def _on_interrupt(number: int, frame: FrameType | None) -> None:
     if _Task.running:
         insist()
+
+
+def dropped_quietly(dropped: sys.UnraisableHookArgs) -> None:
+    """Say nothing of a ``KeyboardInterrupt`` that Python drops: it is raised again."""
+    if not issubclass(dropped.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(dropped)
 
 
 def insist(*progress: int) -> None:

@@ -223,7 +223,7 @@ def theorem_table(report: InstanceReport) -> Table:
 def sides_text(reading: Reading) -> str:
     """Show both sides of the closest comparison, and the reasons."""
     parts = []
-    tightest = reading.report.evidence.tightest if reading.report else None
+    tightest = reading.report.evidence.tightest if reading.report is not None else None
     if tightest is not None:
         parts.append(f"{tightest.claim}: {tightest.lhs:.4g} against {tightest.rhs:.4g}")
     if reading.expected == "refuted" and reading.verdict.name == "survived":

@@ -66,7 +66,7 @@ class Reading:
 
     def to_json(self) -> dict[str, Any]:
         """Return JSON-ready data."""
-        tightest = self.report.evidence.tightest if self.report else None
+        tightest = self.report.evidence.tightest if self.report is not None else None
         return {
             "theorem": self.theorem,
             "expected": self.expected,

@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import signal
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from lemmax.campaign import run as runs
 from lemmax.campaign.run import Interrupts, Settings, check_file, run
+from lemmax.campaign.workers import Workers
 from lemmax.errors import DataError
 from lemmax.statement import Report
 from tests.campaign.texts import put
@@ -92,3 +94,14 @@ def test_an_interrupt_that_python_drops_is_not_told_as_a_defect(capsys: pytest.C
         Dropping(ValueError)
         assert "ValueError" in capsys.readouterr().err
     assert sys.unraisablehook is before
+
+
+@pytest.mark.slow
+def test_workers_that_do_not_stop_when_asked_are_ended() -> None:
+    workers = Workers(1)
+    task = workers.pool.submit(time.sleep, 600)  # which no progress interrupts
+    while not task.running():
+        time.sleep(0.05)
+    workers.ask_to_stop()
+    workers.end()
+    assert workers.ended()

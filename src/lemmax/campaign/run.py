@@ -21,7 +21,7 @@ from lemmax.campaign.registry import load
 from lemmax.campaign.workers import Workers, breakable, dropped_quietly, insist, one_thread_for_children
 from lemmax.statement.report import Report
 
-GRACE = 5.0  # seconds in which a worker that was asked to stop says what it knows
+GRACE = 20.0  # seconds in which a worker that was asked to stop says what it knows
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import get_context
+from multiprocessing.process import BaseProcess
 from multiprocessing.synchronize import Event
 from types import FrameType
 
@@ -29,21 +30,32 @@ class Workers:
         """Prepare ``jobs`` processes, which start with the first task."""
         context = get_context("spawn")
         self._stop: Event = context.Event()
+        self._processes: list[BaseProcess] = []
         self.pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin, initargs=(self._stop,))
 
     def ask_to_stop(self) -> None:
         """Have each worker break off its task by a ``KeyboardInterrupt``; no other task starts."""
         self._stop.set()
-        self.pool.shutdown(wait=False, cancel_futures=True)
+        self._shut_down()
 
     def end(self) -> None:
         """End the processes at once, whatever they are at."""
-        workers = list((getattr(self.pool, "_processes", None) or {}).values())
-        self.pool.shutdown(wait=False, cancel_futures=True)
+        workers = self._shut_down()
         for worker in workers:
             worker.terminate()
         for worker in workers:
             worker.join()
+
+    def ended(self) -> bool:
+        """Have all processes ended?"""
+        return not any(worker.is_alive() for worker in self._processes)
+
+    def _shut_down(self) -> list[BaseProcess]:
+        # a pool that was shut down no longer knows its processes
+        known = list((getattr(self.pool, "_processes", None) or {}).values())
+        self._processes = known or self._processes
+        self.pool.shutdown(wait=False, cancel_futures=True)
+        return self._processes
 
 
 class _Task:

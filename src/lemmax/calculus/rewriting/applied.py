@@ -11,6 +11,7 @@ from lemmax.calculus.rewriting.determinants import determinant
 from lemmax.calculus.rewriting.inverses import polynomial_of
 from lemmax.calculus.rewriting.kronecker import kronecker_factors, rank_one_parts
 from lemmax.calculus.rewriting.merged import groups_of
+from lemmax.calculus.rewriting.slices import push_slice
 from lemmax.calculus.rewriting.symmetry import is_symmetric
 from lemmax.calculus.rewriting.words import P
 from lemmax.calculus.terms import split_factors
@@ -244,6 +245,13 @@ def _kron(a: Tensor, b: Tensor, like: Apply) -> Tensor:
     return Apply("merge", (inner,), like.shape, like.params)
 
 
+def _slice(engine: Engine, node: Apply) -> Tensor | None:
+    new = push_slice(node)
+    if new is not None:
+        engine.ledger.note("slice")
+    return new
+
+
 RULES: Mapping[str, Rule] = {
     "softmax": _softmax,
     "logsumexp": _logsumexp,
@@ -253,5 +261,6 @@ RULES: Mapping[str, Rule] = {
     "logdet": _logdet,
     "split": _split,
     "merge": _merge,
+    "slice": _slice,
 }
 """Functions with the rule that rewrites them."""

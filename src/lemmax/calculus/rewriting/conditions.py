@@ -16,6 +16,8 @@ from lemmax.expr.nodes import Apply, Input, Lambda, Term
 from lemmax.expr.sizes import same_size
 from lemmax.expr.tensor import Tensor
 
+_CHOOSING = ("concat", "slice", "place", "argmax_mask", "argmin_mask")
+
 
 def is_generic(c: sp.Expr) -> bool:
     """Is a coefficient different from 0 for almost all values of what it is made of, for certain?
@@ -103,7 +105,7 @@ def sees_everything(t: Tensor) -> bool:
     Not if there are case distinctions, deltas, single entries, slices, or sums that may be empty.
     """
     for node in topological_order(t):
-        if isinstance(node, Apply) and node.function in ("concat", "argmax_mask", "argmin_mask"):
+        if isinstance(node, Apply) and node.function in _CHOOSING:
             return False
         if isinstance(node, Lambda) and not all(_sees_all(term, node) for term in node.terms):
             return False

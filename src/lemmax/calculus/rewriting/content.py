@@ -18,6 +18,16 @@ def is_coefficient(expr: sp.Expr) -> bool:
     return not split_factors(expr)[1]
 
 
+def prime_powers(expr: sp.Expr) -> sp.Expr:
+    """Write powers of numbers with symbolic exponents as powers of primes: ``4**n`` as ``2**(2*n)``."""
+    swap = {
+        e: sp.Mul(*[q ** (k * e.exp) for q, k in sp.factorrat(e.base).items()])
+        for e in expr.atoms(sp.Pow)
+        if e.base.is_Rational and e.base not in (-1, 0, 1) and not e.exp.is_number
+    }
+    return expr.xreplace(swap) if swap else expr
+
+
 def exponential(u: sp.Expr) -> sp.Expr:
     """Return ``e^u``, of a sum as the product of exponentials (SymPy joins multiples of one thing)."""
     return sp.Mul(*[sp.exp(a) for a in sp.Add.make_args(sp.expand(u))])

@@ -7,6 +7,7 @@ McKay and Piperno, "Practical graph isomorphism, II" (2014), without their pruni
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping
 
 import sympy as sp
@@ -53,7 +54,10 @@ def canonical_term(term: Term) -> Term:
     absent = sp.Mul(*[s for i, s in term.bound if i not in present])
     indices = [i for i, _ in term.bound if i in present]
     order = canonical_order(indices, term.expr, sizes)
-    swap = {i: bound_index(p) for p, i in enumerate(order)}
+    # a name that is free in the term, because the term stands inside another sum, is not taken
+    free = present - {i for i, _ in term.bound}
+    names = (k for p in itertools.count() if (k := bound_index(p)) not in free)
+    swap = dict(zip(order, names, strict=False))
     return Term(tuple((swap[i], sizes[i]) for i in order), absent * oriented(term.expr.xreplace(swap)))
 
 

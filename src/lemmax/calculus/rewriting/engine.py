@@ -12,11 +12,12 @@ import sympy as sp
 from lemmax.calculus.rewriting.applied import rewrite_apply
 from lemmax.calculus.rewriting.atoms import atomise
 from lemmax.calculus.rewriting.conditions import is_invertible_in_general
+from lemmax.calculus.rewriting.content import prime_powers
 from lemmax.calculus.rewriting.dummies import collect, is_entry
 from lemmax.calculus.rewriting.inverses import InverseRules
 from lemmax.calculus.rewriting.local import RULES, diagonal_entries, piece_of_concat
 from lemmax.calculus.rewriting.merged import open_merged
-from lemmax.calculus.rewriting.records import Ledger
+from lemmax.calculus.rewriting.records import Ledger, TooLarge
 from lemmax.calculus.rewriting.scalars import Domain, rewrite_function
 from lemmax.calculus.terms import contract_deltas, entry_tensor, has_entries, indices_of, open_lambda
 from lemmax.expr.graph import topological_order
@@ -27,10 +28,6 @@ from lemmax.expr.tensor import Tensor
 from lemmax.rules.definitions import DEFINITIONS
 
 Ranges = Mapping[sp.Symbol, Size]
-
-
-class TooLarge(Exception):
-    """What is rewritten became too large, or took too many steps; equality is then unknown."""
 
 
 class Engine:
@@ -132,6 +129,7 @@ class Engine:
         if isinstance(expr, sp.Mul):
             return self._product([self.expand(f, ranges, settled) for f in expr.args])
         if not has_entries(expr):
+            expr = prime_powers(expr)
             if isinstance(expr, sp.Pow | sp.Function) and not isinstance(expr, sp.KroneckerDelta):
                 return [Term((), part) for part in sp.Add.make_args(sp.expand(expr))]
             return [Term((), expr)]

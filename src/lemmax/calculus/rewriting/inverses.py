@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import sympy as sp
 
 from lemmax.calculus.rewriting.conditions import is_generic
+from lemmax.calculus.rewriting.records import TooLarge
 from lemmax.calculus.rewriting.words import (
     Alphabet,
     Letter,
@@ -37,6 +38,8 @@ Polynomial: TypeAlias = dict[Word, sp.Expr]
 _LONGEST = 8
 _MOST_OVERLAPS = 60
 _MOST_RULES = 40
+_MOST_WORDS = 200
+_LONGEST_COEFFICIENT = 16  # summands
 
 
 def polynomial_of(t: Tensor, alphabet: Alphabet) -> Polynomial | None:
@@ -164,7 +167,9 @@ class InverseRules:
                 continue
             left, tail, right = step
             for w, v in tail.items():
-                _add(todo, left + w + right, sp.expand(c * v))
+                _add(todo, left + w + right, _bounded(sp.expand(c * v)))
+            if len(todo) + len(done) > _MOST_WORDS:
+                raise TooLarge
         for w, c in todo.items():
             _add(done, w, c)
         return done
@@ -221,6 +226,12 @@ def _add(total: Polynomial, word: Word, c: sp.Expr) -> None:
         total.pop(word, None)
     else:
         total[word] = value
+
+
+def _bounded(c: sp.Expr) -> sp.Expr:
+    if len(sp.Add.make_args(c)) > _LONGEST_COEFFICIENT:
+        raise TooLarge
+    return c
 
 
 def _size(word: Word) -> tuple[int, Word]:

@@ -9,6 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 
+class TooLarge(Exception):
+    """What is rewritten became too large, or took too many steps; equality is then unknown."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rewrite:
     """One identity.
@@ -84,6 +88,7 @@ _TABLE = (
     Rewrite(
         "merged axes", r"\sum_p a_p = \sum_i \sum_j a_{(i,j)}", "", "an index of a merged axis is a pair"
     ),
+    Rewrite("slice", r"(A B)_{s:t} = A_{s:t} B", "", "entries of a product"),
     Rewrite("softmax", r"\operatorname{softmax}(x)_j = e^{x_j} / \sum_l e^{x_l}", "", "definition"),
     Rewrite("log-sum-exp", r"\operatorname{lse}(x) = \log \sum_l e^{x_l}", "", "definition"),
     Rewrite("exponential", r"e^{a + b} = e^a e^b", "", _LL),

@@ -124,6 +124,10 @@ def logarithm(u: sp.Expr, domain: Domain) -> sp.Expr:
     if isinstance(u, sp.Abs) and isinstance(u.args[0], sp.Mul | sp.Pow):
         return logarithm(u.args[0], domain)
     if isinstance(u, sp.Add):
+        above, below = sp.fraction(sp.together(u), exact=True)
+        if below.has(sp.Add):  # log(1 - 1 / (1 + e)) = log e - log(1 + e)
+            domain.ledger.note("logarithm")
+            return logarithm(sp.Abs(sp.expand(above)), domain) - logarithm(sp.Abs(below), domain)
         content, rest = primitive(u, signed=False)
         if content != 1:
             domain.ledger.note("logarithm")

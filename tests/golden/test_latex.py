@@ -38,6 +38,21 @@ def test_gradients_of_models(model: str, golden: Golden) -> None:
     golden(f"{model}.tex", "\n".join(lines) + "\n")
 
 
+@pytest.mark.parametrize("model", ["softmax", "gaussian", "combined"])
+def test_hessian_blocks_of_models(model: str, golden: Golden) -> None:
+    found = (
+        lx.models.attention_classifier(weights="combined")
+        if model == "combined"
+        else lx.models.attention(kernel=model)  # type: ignore[arg-type]
+    )
+    lines = []
+    for a in found.weights:
+        for b in found.weights:
+            block = lx.hessian(found.loss, a, b)
+            lines += [f"% Hessian block in {a.name}, {b.name}", latex(block), latex(block, vec="column")]
+    golden(f"{model}_hessian.tex", "\n".join(lines) + "\n")
+
+
 def test_document(golden: Golden) -> None:
     golden("document.tex", render_document(example()))
     golden("fragment.tex", render_fragment(example()))

@@ -341,12 +341,20 @@ def linear(parts: Sequence[tuple[sp.Expr, Node]], shape: tuple[Size, Size]) -> N
     parts = [(sp.sympify(c), x) for c, x in parts if c != 0]
     if not parts:
         return zeros(*shape)
+    if len(parts) > 1:  # no brackets in A ⊗ B + (C ⊗ D + E)
+        parts = [
+            q for c, x in parts for q in (zip(x.data, x.args, strict=True) if _is_sum(c, x) else [(c, x)])
+        ]
     if len(parts) == 1 and parts[0][0] == 1:
         return parts[0][1]
     whole = make("linear", tuple(x for _, x in parts), tuple(c for c, _ in parts), shape)
     if len(parts) == 1 or any(_over_pairs(x) for _, x in parts):
         return whole
     return _with_fewest_transposes(whole)
+
+
+def _is_sum(c: sp.Expr, x: Node) -> bool:
+    return bool(c == 1 and x.op == "linear" and len(x.args) > 1) and any(_over_pairs(a) for a in x.args)
 
 
 def _over_pairs(x: Node) -> bool:

@@ -8,7 +8,7 @@ made by looking at formulas; nothing but the choice among *equal* forms depends 
 from __future__ import annotations
 
 from lemmax.typeset.algebra import outer_ones
-from lemmax.typeset.node import Node, is_scalar
+from lemmax.typeset.node import Node, is_column, is_row, is_scalar
 
 _EXTRA: dict[str, float] = {
     "transpose": 0.2,
@@ -45,6 +45,10 @@ def cost(*nodes: Node) -> float:
             continue
         todo.extend(x.args)
         total += 1 + _EXTRA.get(x.op, 0.0)
+        if x.op == "kron" and any(a == outer_ones(*a.shape) and not is_column(a) for a in x.args):
+            total += 4.0  # entries taken apart again: an opened sum is easier to read
+        if x.op == "kron" and any(map(is_column, x.args)) and any(map(is_row, x.args)):
+            total += 0.5  # a product of rank one in two places
         if x.op == "blocks" and not is_scalar(x.args[0]) and None in x.data:
             total += 8.0  # rows or columns one by one: the last resort
         if x.op == "atom":

@@ -121,15 +121,22 @@ def _is_plain_ones(x: Node) -> bool:
     )
 
 
+def _side_by_side(factors: tuple[Node, ...]) -> Node:
+    """Return a part of a product as it is: where Diag(s) s was written out, it stays."""
+    if len(factors) == 1:
+        return factors[0]
+    return make("product", factors, (), (factors[0].shape[0], factors[-1].shape[1]))
+
+
 def strip(x: Node, handle: Handle) -> Node:
     """Return what is left of a node without the part of one of its handles."""
     factors = chain(x)
     if x.op == "scale" and handle.kind in _THROUGH:
         return scale(x.args[:-1], strip(x.args[-1], handle))
     if handle.kind == "left":
-        return product(*factors[1:]) if factors[1:] else eye(x.shape[1])
+        return _side_by_side(factors[1:]) if factors[1:] else eye(x.shape[1])
     if handle.kind == "right":
-        return product(*factors[:-1]) if factors[:-1] else eye(x.shape[0])
+        return _side_by_side(factors[:-1]) if factors[:-1] else eye(x.shape[0])
     if handle.kind == "scalar":
         scalars = list(x.args[:-1])
         scalars.remove(handle.part)  # type: ignore[arg-type]

@@ -134,8 +134,9 @@ def _best_of(assembly: Assembly, options: list[list[Option]]) -> list[Choice]:
     """Return the readings of terms of one kind that together are cheapest, and whether they are widened."""
     tried: dict[tuple[int, ...], list[Reading]] = {}
     groupings = sorted({o.grouping for terms in options for o in terms})
-    for wanted, grouping in itertools.product(_wanted(options), groupings):
-        picked = [_with(terms, wanted, grouping) for terms in options]
+    avoided = (False, True) if "mixed" in groupings else (False,)  # entrywise products of Kronecker products
+    for wanted, grouping, avoid in itertools.product(_wanted(options), groupings, avoided):
+        picked = [_with(terms, wanted, grouping, avoid) for terms in options]
         tried.setdefault(tuple(map(id, picked)), picked)
     candidates = [
         [(r, wide) for r in picked]
@@ -157,11 +158,12 @@ def _wanted(options: list[list[Option]]) -> list[frozenset[Role]]:
     return [frozenset({role}) for role in single] + both or [frozenset()]
 
 
-def _with(options: list[Option], wanted: frozenset[Role], grouping: str) -> Reading:
-    def rank(o: Option) -> tuple[bool, int, bool, float, str]:
+def _with(options: list[Option], wanted: frozenset[Role], grouping: str, unmixed: bool) -> Reading:
+    def rank(o: Option) -> tuple[bool, bool, int, bool, float, str]:
         opened = o.reading.opened
         missed = bool(opened) and not wanted <= o.roles
-        return missed, len(opened), o.grouping != grouping, o.cost, o.reading.matrix.key
+        mixed = unmixed and o.grouping == "mixed"
+        return mixed, missed, len(opened), o.grouping != grouping, o.cost, o.reading.matrix.key
 
     return min(options, key=rank).reading
 

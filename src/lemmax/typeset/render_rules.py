@@ -151,6 +151,8 @@ def tex_product(x: Node, scope: Scope) -> Rendered:
         group = product(*[a.args[0] for a in reversed(x.args[:flipped])])
         parts.append(rf"{parenthesised(latex_node(group, scope))}^\top")
         factors = x.args[flipped:]
+        if not factors:
+            return parts[0], POWER
     done = len(x.args) - len(factors)
     for position, a in enumerate(factors, start=done):
         if a.op == "ones" and position > 0:

@@ -15,6 +15,7 @@ from lemmax.typeset.algebra import chain, diag, transpose
 from lemmax.typeset.choice import Reading
 from lemmax.typeset.node import ONE, Node, is_column, is_row, make
 
+_SQUARE = sp.Integer(2)
 _QUADRATIC = 3  # factors of a row, a matrix and a column
 
 
@@ -31,7 +32,10 @@ def _widened(x: Node, scalars: list[Node]) -> Node:
     if x.op == "product" and x.args[0].op == "kron":  # with a commutation matrix after it
         return make("product", (_widened(x.args[0], scalars), *x.args[1:]), (), x.shape)
     parts = x.args if x.op == "kron" else (x,)
-    lists = [[y for factor in chain(a) for y in _split(factor)] if len(chain(a)) > 1 else [a] for a in parts]
+    lists = [
+        [y for factor in chain(a) for y in _split(factor)] if len(chain(a)) > 1 else _squared(a)
+        for a in parts
+    ]
     _insert(lists, scalars)
     made = [
         make("product", tuple(factors), (), a.shape) if len(factors) > 1 else a
@@ -40,10 +44,19 @@ def _widened(x: Node, scalars: list[Node]) -> Node:
     return make("kron", tuple(made), (), x.shape) if x.op == "kron" else made[0]
 
 
+def _squared(x: Node) -> list[Node]:
+    r"""Return :math:`\mathrm{Diag}(v \odot v)` as a product of two."""
+    if x.op == "diag" and x.args[0].op == "power" and x.args[0].data[0] == _SQUARE:
+        return [diag(x.args[0].args[0])] * 2
+    return [x]
+
+
 def _split(x: Node) -> list[Node]:
     r"""Return :math:`v \odot (A w)` as Diag(v), A, w; a row likewise."""
     if x.op == "transpose":
         return [transpose(a) for a in reversed(_split(x.args[0]))]
+    if x.op == "power" and is_column(x) and x.data[0] == _SQUARE:
+        return [diag(x.args[0]), x.args[0]]
     if x.op != "hadamard" or not is_column(x):
         return [x]
     products = [a for a in x.args if a.op == "product"]

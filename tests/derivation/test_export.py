@@ -151,7 +151,8 @@ def test_of_vectors_one_is_a_column_and_one_a_row() -> None:
 
 def test_a_notebook_shows_blocks() -> None:
     shown = derivations()["block of softmax"]._repr_latex_()
-    assert shown.startswith(r"$\displaystyle \frac{\partial^2 f}{\partial W^Q")
+    assert shown.startswith(r"$\displaystyle \frac{\partial^2 f}{\partial \operatorname{vec}(W^Q)")
+    assert r"\partial \operatorname{vec}(W^K)^\top} =" in shown and r"\otimes" in shown
 
 
 def test_products_are_stated_with_what_moves() -> None:

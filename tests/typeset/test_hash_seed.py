@@ -14,6 +14,7 @@ PROGRAM = """
 import lemmax as lx
 from lemmax.typeset import definitions, latex, notation_table
 from tests.typeset.everyday import everyday
+from tests.typeset.pair_terms import random_pairs
 from tests.typeset.random_terms import random_tensor
 for t in everyday().values():
     print(latex(t), latex(t, notation="index"))
@@ -23,6 +24,10 @@ for kernel in ("softmax", "gaussian"):
     model = lx.models.attention(kernel=kernel, mask="causal")
     for g in lx.gradient(model.loss, model.weights):
         print(latex(g), latex(g, inline=True), definitions(g), definitions(g, "index"), notation_table(g))
+    print(latex(lx.hessian(model.loss, model.WQ, model.WK)))
+for seed in range(20):
+    t, rows = random_pairs(seed, bool(seed % 4), 1 + seed % 3)
+    print(latex(t, rows=rows, vec="column"))
 """
 
 

@@ -144,10 +144,11 @@ class Derivation:
         from lemmax.typeset import latex
 
         if self.blocks:
-            left = [
-                rf"\frac{{\partial^2 f}}{{\partial {latex(a)} \, \partial {latex(b)}}}"
-                for a, b in self.blocks
+            names = [
+                [rf"\operatorname{{vec}}({latex(v)})" if v.ndim > 1 else f"({latex(v)})" for v in pair]
+                for pair in self.blocks
             ]
+            left = [rf"\frac{{\partial^2 f}}{{\partial {a} \, \partial {b}^\top}}" for a, b in names]
         else:
             along = ", ".join(latex(u) for u in self.directions)
             before = rf"\mathrm{{D}}_{{{along}}} " if along else ""

@@ -139,6 +139,7 @@ ELEMENTWISE = {
     "arccosh": Operation(lambda t: lx.arccosh(2 + t * t), lambda x: np.arccosh(2 + x * x)),
     "arctanh": Operation(lambda t: lx.arctanh(lx.sin(t) / 2), lambda x: np.arctanh(np.sin(x) / 2)),
     "erf": Operation(lx.erf, scipy.special.erf),
+    "secant": Operation(lambda t: lx.sec(lx.tanh(t)), lambda x: 1 / np.cos(np.tanh(x))),
     "sigmoid": Operation(lx.sigmoid, lambda x: 1 / (1 + np.exp(-x))),
     "softplus": Operation(lx.softplus, lambda x: np.log1p(np.exp(x))),
     "negative": Operation(lambda t: -t, lambda x: -x),

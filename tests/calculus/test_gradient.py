@@ -250,3 +250,13 @@ def test_four_gradients_of_the_softmax_model_take_little_time() -> None:
 
 def test_every_rule_of_functions_is_reachable() -> None:
     assert len({rule.name for rule in PULLBACKS.values()}) == len(PULLBACKS)
+
+
+def test_an_input_regrouped_and_back_under_a_name() -> None:
+    """What merging and splitting give back is the input itself; the name that it was given is kept."""
+    back = lx.split(lx.merge(X, (0, 1)), ((0, 1),), X.shape)
+    for t in (back, back.named("S")):
+        g = lx.gradient(lx.sum(t**3), X)
+        at = np.arange(6.0).reshape(2, 3)
+        np.testing.assert_array_equal(lx.evaluate(g, X=at), 3 * at**2)
+        np.testing.assert_array_equal(lx.compile(g)(X=at), 3 * at**2)

@@ -10,7 +10,8 @@ from collections.abc import Callable, Collection, Sequence
 
 from lemmax.calculus.rewriting.merged import open_merged
 from lemmax.expr.graph import topological_order, transform
-from lemmax.expr.nodes import Apply, Lambda
+from lemmax.expr.indices import free_indices
+from lemmax.expr.nodes import Apply, Lambda, Term
 from lemmax.expr.tensor import Tensor
 
 _MOST_ROUNDS = 4
@@ -49,6 +50,14 @@ def open_merged_axes(
     return best
 
 
+def _under_name(t: Tensor, name: str | None) -> Tensor:
+    """Return a tensor under a name (or none); one that has a name keeps it, and its entries are read."""
+    if t.name is None:
+        return t.named(name) if name is not None else t
+    indices = free_indices(t.ndim)
+    return Lambda(t.shape, indices, (Term((), t.entry(*indices)),), name)
+
+
 def _opened(node: Tensor) -> Tensor:
     if isinstance(node, Lambda):
         opened = open_merged(node, lambda t: t)
@@ -59,5 +68,5 @@ def _opened(node: Tensor) -> Tensor:
         if isinstance(inner, Apply) and inner.function == inverse and inner.name is None:
             (innermost,) = inner.operands
             if innermost.shape == node.shape and inner.param("groups") == node.param("groups"):
-                return innermost.named(node.name) if node.name is not None else innermost
+                return _under_name(innermost, node.name)
     return node

@@ -131,7 +131,44 @@ def test_the_smallest_witness() -> None:
     assert witness.comparisons[0].lhs != witness.comparisons[0].rhs
 
 
+NETWORK = r"""
+X \in \mathbb{R}^{n \times D}
+W \in \mathbb{R}^{D \times k}
+V \in \mathbb{R}^{k \times m}
+Y \in \mathbb{R}^{n \times m}
+R = \tanh(X W) V - Y
+f = \frac12 \|R\|_F^2
+"""
+CLASSES = r"""
+X \in \mathbb{R}^{n \times D}
+W \in \mathbb{R}^{D \times k}
+Y \in \mathbb{R}^{n \times k}
+P = \operatorname{softmax}(X W)
+f = \sum_i \log \sum_j \exp((X W)_{ij}) - \operatorname{tr}(Y^\top X W)
+"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "wrt", "text"),
+    [
+        (NETWORK, ("W",), r"X^\top (R V^\top \odot (1 - \tanh(X W)^{\odot 2}))"),
+        (CLASSES, ("W",), r"X^\top (P - Y)"),
+        (CLASSES, ("W", "W"), r"\sum_i x_i x_i^\top \otimes (\operatorname{diag}(p_i) - p_i p_i^\top)"),
+    ],
+    ids=["network", "classes", "classes, Hessian"],
+)
+def test_everyday_losses(lines: str, wrt: tuple[str, ...], text: str) -> None:
+    loss, where = given_in(lines).loss()
+    assert lx.check_formula(text, loss, wrt, where=where).verdict.name == "proved"
+
+
+B = lx.tensor("B", k, n)
 MISTAKES = {
+    "row": (r"2 (X w)^\top X", lx.sqnorm(X @ lx.tensor("w", D)), "w", "layout", "column"),
+    "order of a product": (
+        r"X^\top X \otimes B^\top B", lx.sqnorm(X @ W @ B) / 2, (W, W),
+        "transpose", "exchange the factors of B",
+    ),
     "factor": (r"2 X^\top (X W - Y)", SQUARES, W, "factor", "1/2"),
     "sign of a summand": (r"X^\top X W + X^\top Y", SQUARES, W, "sign", "change the sign of X^\\top Y"),
     "layout": (r"(X W - Y)^\top X", SQUARES, W, "layout", "transpose the claim"),

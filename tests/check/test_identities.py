@@ -87,6 +87,11 @@ UNPROVABLE = {  # false somewhere that both sides are defined, each by a conditi
     "determinant of a multiple": (lx.det(2 * A), 2 * lx.det(A)),
     "determinant of an orthogonal matrix": (lx.det(Q), 1 + 0 * s),
     "larger of two": (lx.maximum(s, 0), s),
+    # the sum over j must not meet the one over l: sum_j exp(sum_l A_lj B_il) against n exp(sum_l A_ll B_il)
+    "sums in each other": (
+        lx.parse_latex(r"\log \sum_j \exp((B A)_{ij})", A=A, B=B),
+        lx.log(n) + B @ lx.diag(A),
+    ),
 }
 
 

@@ -111,3 +111,14 @@ def test_precedence_of_products() -> None:
     assert lx.equal(read(r"A A \otimes B"), want).name == "proved"
     with pytest.raises(lx.ParseError, match="use brackets"):
         read(r"A \otimes A \odot A")
+
+
+def test_a_number_beside_entries() -> None:
+    """``1 - p`` has one reading; a matrix that may be square has two, other scalars are slips."""
+    assert lx.equal(read(r"x \odot (1 - x)"), x * (1 - x)).name == "proved"
+    assert lx.equal(read(r"(1 - \tanh(B)) + 1/2", like=B), 1.5 - lx.tanh(B)).name != "refuted"
+    assert lx.equal(read(r"2 - B^\top", like=B.T), 2 - B.T).name == "proved"
+    for text in ("1 - A", "A + 2"):
+        assert len(readings(refusal(text))) == 2
+    for text in ("s + x", "x - y^\\top y", "s - B"):
+        assert isinstance(refusal(text), lx.ShapeError)

@@ -7,6 +7,9 @@ converse does not hold: functions are atoms, known only through SymPy's own simp
 
 from __future__ import annotations
 
+from functools import lru_cache
+from itertools import chain, groupby, permutations, product
+
 import sympy as sp
 
 from lemmax.calculus.canonical import collect
@@ -19,10 +22,12 @@ from lemmax.calculus.terms import (
     split_factors,
 )
 from lemmax.expr.graph import topological_order
+from lemmax.expr.indices import free_indices
 from lemmax.expr.nodes import Apply, Derivative, Input, Lambda, Term
 from lemmax.expr.tensor import Tensor
 from lemmax.rules.definitions import DEFINITIONS
 
+_MOST_TURNED = 60  # summands of an operand whose axes are brought into one order
 MOST_TERMS = 4000
 """More summands than this are not written out."""
 
@@ -136,9 +141,38 @@ def _over_known(expr: sp.Expr, known: dict[str, Tensor]) -> sp.Expr:
         if t is None or (isinstance(entry, sp.Symbol) and t.ndim):
             continue
         coefficient, new = _primitive(known[t.digest])
-        if new != t or coefficient != 1:
-            swap[entry] = coefficient * new.entry(*indices_of(entry))
+        order, turned = _turned(new)
+        if turned != t or coefficient != 1:
+            at = indices_of(entry)
+            swap[entry] = coefficient * turned.entry(*(at[p] for p in order))
     return expr.xreplace(swap) if swap else expr
+
+
+@lru_cache(maxsize=1024)
+def _turned(t: Tensor) -> tuple[tuple[int, ...], Tensor]:
+    """Return a normal form with its axes in an order that does not depend on how they stood, and this order.
+
+    Sums inside a function are not written out: tanh of (X W)[i, j] and of (X W)^T[j, i] must be one atom.
+    """
+    same = tuple(range(t.ndim))
+    if not isinstance(t, Lambda) or t.ndim < 2 or len(t.terms) > _MOST_TURNED:
+        return same, t
+    if all(not term.bound for term in t.terms):
+        return same, t  # is written out inside functions, too
+    by_size = sorted(same, key=lambda p: str(t.shape[p]))
+    runs = [list(run) for _, run in groupby(by_size, key=lambda p: str(t.shape[p]))]
+    orders = [tuple(chain(*parts)) for parts in product(*(permutations(run) for run in runs))]
+    found = [(order, _with_axes(t, order)) for order in orders]
+    return min(found, key=lambda f: [_text(term) for term in f[1].terms])
+
+
+def _with_axes(t: Lambda, order: tuple[int, ...]) -> Lambda:
+    if order == tuple(range(t.ndim)):
+        return t
+    indices = free_indices(t.ndim)
+    moved = {t.indices[p]: indices[place] for place, p in enumerate(order)}
+    terms = collect(Term(term.bound, term.expr.xreplace(moved)) for term in t.terms)
+    return Lambda(tuple(t.shape[p] for p in order), indices, tuple(sorted(terms, key=_text)))
 
 
 def _primitive(t: Tensor) -> tuple[sp.Expr, Tensor]:

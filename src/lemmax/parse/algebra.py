@@ -10,6 +10,7 @@ import sympy as sp
 from lemmax.expr.linalg import inv
 from lemmax.expr.matrix_functions import matrix_power as lx_matrix_power
 from lemmax.expr.matrix_functions import pinv
+from lemmax.expr.sizes import same_size
 from lemmax.parse import pairs
 from lemmax.parse.context import Context
 from lemmax.parse.failure import Failure, Span
@@ -47,23 +48,49 @@ def add(ctx: Context, signs: Sequence[int], forms: Sequence[Form], span: Span) -
     kept = [(s, f) for s, f in zip(signs, forms, strict=True) if not f.is_zero]
     if not kept:
         return forms[0].at(span)
-    first = kept[0][1]
-    for _, form in kept[1:]:
+    first = next((f for _, f in kept if not is_scalar(ctx, f)), kept[0][1])
+    for _, form in kept:
+        if form is first:
+            continue
         if is_scalar(ctx, first) != is_scalar(ctx, form):
-            number, matrix = (first, form) if is_scalar(ctx, first) else (form, first)
-            text = ctx.text(number.span)
-            raise Failure(
-                spanning([first, form]),
-                f"a sum of the scalar {text} and {described(ctx, matrix)}: say what is added to each entry.",
-                [rf"{text} I", rf"{text} \mathbf{{1}} \mathbf{{1}}^\top", rf"{text} \mathbf{{1}}"],
-                is_shape=True,
-            )
-        same_shape(ctx, first, form, "sum")
+            _check_added(ctx, form, first)
+        else:
+            same_shape(ctx, first, form, "sum")
 
     def body(*entries: sp.Expr) -> sp.Expr:
         return sp.Add(*[s * e for (s, _), e in zip(kept, entries, strict=True)])
 
     return pairs.combined(ctx, [f for _, f in kept], body, first.rows, first.columns, span)
+
+
+def _check_added(ctx: Context, number: Form, form: Form) -> None:
+    r"""Check that a scalar beside a vector or a matrix is a number added to each entry: ``1 - p``.
+
+    Beside what may be square a number may stand for a multiple of the identity, and a scalar that is no
+    number is more often a slip.
+
+    Raises:
+        Failure: there are other readings.
+    """
+    entry = number.entry(sp.S.Zero, sp.S.Zero)
+    sizes = [ctx.unknowns.value(s) for s in (form.rows, form.columns)]
+    is_vector = any(ctx.is_trivial(s) for s in sizes)
+    may_be_square = not is_vector and not (
+        all(ctx.unknowns.is_known(s) for s in sizes) and not same_size(*sizes)
+    )
+    if isinstance(entry, sp.Number) and all(map(ctx.unknowns.is_known, sizes)) and not may_be_square:
+        return
+    text = ctx.text(number.span)
+    ones = r"\mathbf{1} \mathbf{1}^\top"
+    if is_vector:
+        ones = r"\mathbf{1}" if ctx.is_trivial(sizes[1]) else r"\mathbf{1}^\top"
+    readings = [f"{text} {ones}, added to each entry", *([f"{text} I"] if may_be_square else [])]
+    raise Failure(
+        spanning([number, form]),
+        f"a sum of the scalar {text} and {described(ctx, form)}: say what is added to each entry.",
+        readings,
+        is_shape=not may_be_square,
+    )
 
 
 def scale(ctx: Context, factors: Sequence[Form], form: Form, span: Span) -> Form:

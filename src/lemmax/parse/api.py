@@ -42,6 +42,7 @@ def parse_latex(
       ``\otimes`` is the Kronecker product; both bind less than a product, so ``A B \otimes C``
       is ``(A B) \otimes C``.  Functions (``\exp``, ``\log`` ...) act on entries; ``A^2`` and
       ``A^{-1}`` are powers of matrices, ``A^{\circ 2}`` of entries.
+    * A number beside a vector, or a matrix that is not square, is added to each entry: ``1 - p``.
     * A vector is a column.  ``x^\top y`` is a scalar, ``x y^\top`` a matrix.
     * Subscripts go to the leading axes: ``X_i`` of a tensor (N, n, D) is the matrix of sample i.
       ``x_k`` is row k of ``X`` as a column, if no ``x`` was given.  Indices count from 1.

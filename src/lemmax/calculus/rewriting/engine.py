@@ -21,7 +21,7 @@ from lemmax.calculus.rewriting.records import Ledger, TooLarge
 from lemmax.calculus.rewriting.scalars import Domain, rewrite_function
 from lemmax.calculus.terms import contract_deltas, entry_tensor, has_entries, indices_of, open_lambda
 from lemmax.expr.graph import topological_order
-from lemmax.expr.indices import is_index
+from lemmax.expr.indices import fresh, is_index
 from lemmax.expr.nodes import Apply, Lambda, Term
 from lemmax.expr.sizes import Size
 from lemmax.expr.tensor import Tensor
@@ -184,6 +184,11 @@ class Engine:
         if not has_entries(expr):
             return expr
         own = tuple((i, ranges[i]) for i in sorted(expr.free_symbols, key=str) if is_index(i) and i in ranges)
+        names = {i: _stand_in(i, expr) for i, _ in own if i.name.startswith("_k")}
+        if names:  # a sum inside gets one of these names: it would capture what is free here
+            back = {new: old for old, new in names.items()}
+            inside = {**ranges, **{new: ranges[old] for old, new in names.items()}}
+            return self.flat(expr.xreplace(names), inside, settled).xreplace(back)
         key = (expr, own)
         if key not in self._flat:
             terms = collect(self.simplify(self.expand(expr, ranges, settled), dict(own)))
@@ -229,9 +234,13 @@ def without_wrapping(node: Lambda) -> Tensor:
     return node
 
 
-def _apart(term: Term) -> Term:
-    from lemmax.expr.indices import fresh
+def _stand_in(index: sp.Symbol, expr: sp.Expr) -> sp.Symbol:
+    """Return another name for a summed index; the same each time, for the cache."""
+    name = sp.Symbol(f"_s{index.name}", integer=True)
+    return fresh()[0] if name in expr.free_symbols else name
 
+
+def _apart(term: Term) -> Term:
     new = fresh(len(term.bound))
     swap = {old: i for (old, _), i in zip(term.bound, new, strict=True)}
     return Term(tuple((i, s) for i, (_, s) in zip(new, term.bound, strict=True)), term.expr.xreplace(swap))

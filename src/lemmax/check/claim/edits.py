@@ -2,6 +2,7 @@ r"""Changes of a claim in one place, as texts: transposes, sums, Kronecker facto
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from lemmax.parse import records as r
 from lemmax.parse.reach import bound_letters, free_letters
 
 _TRANSPOSE = re.compile(r"(?:\\top|\\intercal|\\transpose|\\mathsf\s*\{?T\}?|\\mathrm\s*\{?T\}?|T)\s*\Z")
+_BARE = re.compile(r"[\s{}()]")
 _COMMUTATION = re.compile(r"K_\{\s*[A-Za-z]\s*,?\s*[A-Za-z]\s*\}")
 
 
@@ -40,7 +42,7 @@ def edits(source: Source, found: Sequence[Place], letters: frozenset[str]) -> It
         found: its places.
         letters: letters of the leading axes, which must stay free.
     """
-    for rule in (_sums, _kronecker, _transposes, _dropped_sums, _deltas, _symmetric, _axes):
+    for rule in (_sums, _kronecker, _transposes, _exchanged, _dropped_sums, _deltas, _symmetric, _axes):
         for place in found:
             for kind, words, new in rule(place, letters):
                 letter = words.removeprefix("sum over ").partition(":")[0] if rule is _sums else ""
@@ -96,6 +98,21 @@ def without_transpose(place: Place) -> str | None:
     if rest == "-":
         return f"{text[:low]}^{{-1}}{text[high:]}"
     return f"{text[:low]}{f'^{{{rest}}}' if rest else ''}{text[high:]}"
+
+
+def _exchanged(place: Place, letters: frozenset[str]) -> _Change:
+    r"""``B^\top B`` where ``B B^\top`` is meant, and the other way round."""
+    part = place.part
+    if not isinstance(part, r.Product):
+        return
+    for one, two in itertools.pairwise(part.parts):
+        first, second = (place.text[p.span[0] : p.span[1]].strip() for p in (one, two))
+        bare = _BARE.sub("", first), _BARE.sub("", second)
+        if bare[0] != bare[1] and re.sub(r"\^?\\top", "", bare[0]) == re.sub(r"\^?\\top", "", bare[1]):
+            before = place.text[part.span[0] : one.span[0]]
+            after = place.text[two.span[1] : part.span[1]]
+            words = f"exchange the factors of {first} {second}"
+            yield "transpose", words, f"{before}{second} {first}{after}"
 
 
 # -- sums ----------------------------------------------------------------------------------------
@@ -154,7 +171,7 @@ def _symmetrised(place: Place) -> _Change:
         return
     first, second = (place.text[p.span[0] : p.span[1]].strip() for p in part.parts)
     for one, other in ((first, second), (second, first)):
-        if re.sub(r"[\s{}()]", "", other) == re.sub(r"[\s{}()]", "", one) + r"^\top":
+        if _BARE.sub("", other) == _BARE.sub("", one) + r"^\top":
             yield (
                 "symmetry",
                 f"{one} is not symmetric: 2 {one} belongs in place of {place.words}",

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from sympy import S
+
 from lemmax.check.claim.target import Target
 from lemmax.expr import reductions
 from lemmax.expr.indexing import merge, split
@@ -50,7 +52,25 @@ def relations(target: Target, parts: tuple[tuple[Size, ...], tuple[Size, ...]]) 
             yield from _orders(right, parts)
         if same_size(right.shape[-1], right.shape[-2]):
             yield from _symmetric(right)
+    elif right.ndim - lead == 1:
+        yield _as_row(right)
     yield from _stacked(target, lead)
+
+
+def _as_row(right: Tensor) -> Relation:
+    indices = free_indices(right.ndim + 1)
+    row = (*indices[:-2], indices[-1])
+    shape = (*right.shape[:-1], S.One, right.shape[-1])
+
+    def column(t: Tensor) -> Tensor:
+        return Lambda(right.shape, row, (Term((), t.entry(*indices[:-2], S.Zero, indices[-1])),))
+
+    return Relation(
+        "layout",
+        "transpose the claim: the gradient in a vector is a column",
+        Lambda(shape, indices, (Term((), right.entry(*row)),)),
+        column,
+    )
 
 
 def _layouts(target: Target, lead: int) -> Iterator[Relation]:

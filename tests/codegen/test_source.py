@@ -185,6 +185,7 @@ def test_with_buffers_it_reads_like_hand_written_code_with_a_workspace() -> None
         "gWK = X_columns_part_2 / d ** 0.5",
         "gWV = X_columns_part_3.copy()",
         "gWO = (S_X_WV_T @ R_flat_2).reshape(H, v, m)",
+        "if keep:",
         "_memory_of_compute.append((sizes, buffers))",
         "return loss, gWQ, gWK, gWV, gWO",
     ]

@@ -19,6 +19,9 @@ from lemmax.codegen.schedule import wished_name
 from lemmax.codegen.values import Value
 from lemmax.codegen.writing import written
 
+MOST_KEPT = 128 * 2**20
+"""Most bytes that a function keeps between calls."""
+
 StatementLines = Callable[[Statement, Renderer, Names], list[str]]
 
 
@@ -46,7 +49,7 @@ class BufferedBody:
         self._variables = {n: v for n, v in self._given.items() if n not in memory.places}
         self._renderer = Renderer(self._variables, plan.sizes)
         self._kept, self._make = (names.take(f"_{word}_{plan.name}") for word in ("memory_of", "allocate"))
-        self._locals = {word: names.take(word) for word in ("sizes", "kept", "buffers")}
+        self._locals = {word: names.take(word) for word in ("sizes", "kept", "buffers", "keep")}
         self._placed: dict[str, Place] = {}
         self._derived_names: dict[tuple[str, Key], str] = {}
         self._values = {v.number: v for v in memory.order}
@@ -59,8 +62,7 @@ class BufferedBody:
         for s in plan.statements:
             body += self._statement(s, comment, plain)
         self.function = self._buffers_function()
-        sizes, buffers = self._locals["sizes"], self._locals["buffers"]
-        self.lines = [*self._taking_lines(), "", *body, f"{self._kept}.append(({sizes}, {buffers}))"]
+        self.lines = [*self._taking_lines(), "", *body, *self._keeping_lines()]
 
     # -- names -----------------------------------------------------------------------------
     def _name(self, v: Value) -> str:
@@ -250,8 +252,12 @@ class BufferedBody:
             f"    {kept} = None",
             f"if {kept} != {sizes}:",
             f"    {buffers} = {self._make}(*{sizes})",
-            *comma_list("(", [*self._placed], f",) = {buffers}"),
+            *comma_list("(", [*self._placed, self._locals["keep"]], f",) = {buffers}"),
         ]
+
+    def _keeping_lines(self) -> list[str]:
+        sizes, buffers, keep = (self._locals[word] for word in ("sizes", "buffers", "keep"))
+        return [f"if {keep}:", f"    {self._kept}.append(({sizes}, {buffers}))"]
 
     def _buffers_function(self) -> list[str]:
         memory = self._memory
@@ -276,7 +282,23 @@ class BufferedBody:
             *comma_list(f"def {self._make}(", self._sizes(), "):"),
             f'    """Return the memory of one call of {self._plan.name}, for these sizes."""',
             *[f"    {line}" for line in body],
-            *[f"    {line}" for line in comma_list("return (", [*self._placed], ",)", 102)],
+            *[f"    {line}" for line in self._limit_lines(list(bases.values()))],
+            *[
+                f"    {line}"
+                for line in comma_list("return (", [*self._placed, self._locals["keep"]], ",)", 102)
+            ],
+        ]
+
+    def _limit_lines(self, bases: list[str]) -> list[str]:
+        megabytes = MOST_KEPT // 2**20
+        return [
+            f"# more than {megabytes} MB are given back after the call",
+            *comma_list(
+                f"{self._locals['keep']} = sum([a.nbytes for a in (",
+                bases,
+                f",)]) <= {megabytes} * 2**20",
+                102,
+            ),
         ]
 
     def _text(self, place: Place, base: str) -> str:

@@ -40,7 +40,7 @@ PARTS = ("total", "outer", "functional")
 )
 def test_models(name: str, part: str) -> None:
     model = lx.models.MODELS[name]()
-    weights = model.weights[::2] if name == "gaussian-attention" else model.weights[:3]
+    weights = model.weights[::2] if name == "gaussian-attention" else model.weights[:2]
     d = lx.derive(model.loss, weights, order=2, part=part)  # type: ignore[call-overload]
     assert d.replay(seed=1) is d
     assert d.order == 2 and d.part == part
@@ -121,8 +121,8 @@ def test_bad_calls_are_refused() -> None:
 
 
 def test_products_with_directions() -> None:
-    model = lx.models.attention("gaussian")
-    weights = model.weights[1:3]
+    model = lx.models.attention_classifier()
+    weights = model.weights
     directions = tuple(lx.tensor(f"U{p}", *w.shape) for p, w in enumerate(weights))
     d = lx.derive(model.loss, weights, order=2, direction=directions).replay()
     assert d.order == 2 and d.directions == directions and not d.blocks
@@ -175,8 +175,7 @@ def derivation(name: str) -> lx.Derivation:
     return lx.derive(lx.sqnorm(lx.tanh(X @ W) - Y) / 2, W, order=2, part=part)  # type: ignore[arg-type]
 
 
-NAMES = [f"{loss}, {part}" for loss in ("softmax", "logistic", "two layers") for part in PARTS]
-NAMES.append("two layers, product")
+NAMES = [*(f"two layers, {part}" for part in (*PARTS, "product")), "softmax, total", "logistic, outer"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -200,7 +199,7 @@ def test_every_alteration_is_refused(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_no_step_can_be_removed_and_no_claim_changed(name: str) -> None:
     d = derivation(name)
-    for p in range(0, len(d.steps), 1 + len(d.steps) // 12):
+    for p in range(0, len(d.steps), 1 + len(d.steps) // 8):
         with pytest.raises(lx.ReplayError):
             replay_by_rules(d.without(p))
     for what, tampered in itertools.islice(tampered_as_a_whole(d), 0, None, 2 if "total" in name else 1):
@@ -209,9 +208,7 @@ def test_no_step_can_be_removed_and_no_claim_changed(name: str) -> None:
             pytest.fail(what)
 
 
-@pytest.mark.parametrize(
-    "name", ["logistic, total", "softmax, outer", "two layers, functional", "two layers, product"]
-)
+@pytest.mark.parametrize("name", ["softmax, outer", "two layers, functional", "two layers, product"])
 def test_numbers_alone_refuse_a_false_step(name: str) -> None:
     d = derivation(name)
     replay_by_numbers(d)

@@ -9,7 +9,7 @@ from lemmax.derivation.forward_rules import FORWARD_RULES, STARTS, forward_rule_
 from lemmax.derivation.line_rules import LINE_RULES
 from lemmax.derivation.record import Derivation, Step
 from lemmax.derivation.rules import RULES, Context, rule_of
-from lemmax.derivation.split_rules import SPLIT_RULES, SPLIT_STARTS, claim_of
+from lemmax.derivation.split_rules import SPLIT_OF_SCALARS, SPLIT_RULES, SPLIT_STARTS, claim_of
 from lemmax.errors import ReplayError
 from lemmax.expr.nodes import Apply, Derivative
 from lemmax.expr.tensor import Tensor
@@ -47,6 +47,8 @@ def check_follows(
         raise ReplayError(f"step {number}: there is no rule {step.rule!r}.")
     if step.rule in SPLIT_RULES and step.rule not in _PARTS[derivation.part]:
         raise ReplayError(f"step {number}: the rule {step.rule} does not belong to this derivation.")
+    if step.rule in SPLIT_RULES and (step.along is None) != (step.rule in SPLIT_OF_SCALARS):
+        raise ReplayError(f"step {number}: the rule {step.rule} is not about {step.where}.")
     if step.rule in LINE_RULES and (context.line is None or step.along != context.line.step):
         raise ReplayError(f"step {number}: the rule {step.rule} does not belong to this derivation.")
     if step.along is not None and not derivation.blocks and not derivation.directions:

@@ -142,6 +142,8 @@ SPLIT_RULES: Mapping[str, Rule] = {
     "put_back_middle_tensor": put_back,
     "inline_block": inline_block,
 }
+SPLIT_OF_SCALARS = frozenset({"name_middle_tensor", "hold_slope"})
+"""Rules that are about scalars, and not about the block of two variables."""
 SPLIT_STARTS = frozenset({"name_middle_tensor", "gauss_newton", "hold_slope", "insert_slope"})
 
 SPLIT_STATEMENTS: Mapping[str, tuple[str, str]] = {

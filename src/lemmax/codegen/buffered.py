@@ -9,7 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from lemmax.codegen.memory import ENTRYWISE, REDUCTIONS, WITH_SCRATCH, Memory, memory_order, reduced_rows
+import sympy as sp
+
+from lemmax.codegen.memory import Memory
+from lemmax.codegen.memory_order import ENTRYWISE, REDUCTIONS, WITH_SCRATCH, memory_order, reduced_rows
 from lemmax.codegen.naming import Names
 from lemmax.codegen.places import Key, Place
 from lemmax.codegen.pytext import comma_list, tuple_text
@@ -266,11 +269,24 @@ class BufferedBody:
         for name, place in self._placed.items():
             if not place.steps:
                 bases.setdefault(place.buffer, name)
+        inside: dict[int, str] = {}
+        alone: list[str] = []
+        for group in memory.shared:
+            name = self._names.take("shared_memory")
+            entries = ", ".join(self._renderer.size(sp.Mul(*memory.buffers[number])) for number in group)
+            body.append(f"{name} = np.empty(max({entries}), dtype)  # in use one after the other")
+            alone.append(name)
+            inside.update(dict.fromkeys(group, name))
         for number, shape in enumerate(memory.buffers):
             if number not in bases:
                 users = [n for n, p in self._placed.items() if p.buffer == number]
                 bases[number] = self._names.take(f"{users[0]}_memory")
             shape_text = self._renderer.shape(shape)
+            if number in inside:
+                entries = self._renderer.size(sp.Mul(*shape))
+                body.append(f"{bases[number]} = {inside[number]}[:{entries}].reshape({shape_text})")
+                continue
+            alone.append(bases[number])
             body.append(f"{bases[number]} = np.empty({shape_text}, dtype)")
         for name, place in self._placed.items():
             if name not in bases.values():
@@ -282,7 +298,7 @@ class BufferedBody:
             *comma_list(f"def {self._make}(", self._sizes(), "):"),
             f'    """Return the memory of one call of {self._plan.name}, for these sizes."""',
             *[f"    {line}" for line in body],
-            *[f"    {line}" for line in self._limit_lines(list(bases.values()))],
+            *[f"    {line}" for line in self._limit_lines(alone)],
             *[
                 f"    {line}"
                 for line in comma_list("return (", [*self._placed, self._locals["keep"]], ",)", 102)

@@ -9,11 +9,19 @@ callers keep them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import sympy as sp
 
+from lemmax.codegen.memory_order import (
+    ENTRYWISE,
+    LARGE,
+    REDUCTIONS,
+    WITH_SCRATCH,
+    memory_order,
+    preferred_orders,
+)
 from lemmax.codegen.places import (
     Key,
     Place,
@@ -27,14 +35,10 @@ from lemmax.codegen.places import (
 from lemmax.codegen.values import Shape, Value
 from lemmax.codegen.views import SHARING
 
-REDUCTIONS = frozenset({"sum", "max", "min"})
-ENTRYWISE = frozenset({"add", "multiply", "scale", "divide", "call"})
 WRITING = ENTRYWISE | REDUCTIONS | {"matmul", "softmax", "pullback_rowsum", "concat"}
 """Operations that can write their result into a given array."""
 IN_PLACE = ENTRYWISE | {"softmax"}
 """Operations that may write over an operand of their shape."""
-WITH_SCRATCH = frozenset({"softmax", "pullback_rowsum"})
-"""Operations that reduce their rows on the way."""
 CALLS = frozenset(
     {"exp", "log", "sqrt", "abs", "sign", "sin", "cos", "tan", "arcsin", "arccos", "arctan"}
     | {"sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "relu"}
@@ -49,6 +53,8 @@ class Memory:
     Attributes:
         order: all values in order of execution.
         buffers: shapes of the buffers as they are allocated.
+        shared: numbers of the buffers that are in use one after the other and lie in the same memory, for
+            each piece of memory that holds several.
         places: place of each value that has one, by its number; views of such values included.
         scratch: place of the reductions inside an operation, by its number.
         copies: parts of a concatenation that are copied into it, with their places, by its number.
@@ -59,6 +65,7 @@ class Memory:
 
     order: tuple[Value, ...]
     buffers: tuple[Shape, ...]
+    shared: tuple[tuple[int, ...], ...]
     places: Mapping[int, Place]
     scratch: Mapping[int, Place]
     copies: Mapping[int, tuple[tuple[Place, Value], ...]]
@@ -69,7 +76,11 @@ class Memory:
     @property
     def entries(self) -> sp.Expr:
         """Number of entries of all buffers."""
-        return sp.Add(*[sp.Mul(*shape) for shape in self.buffers])
+        sizes = [sp.Mul(*shape) for shape in self.buffers]
+        inside = {number for group in self.shared for number in group}
+        alone = [size for number, size in enumerate(sizes) if number not in inside]
+        together = [sp.Max(*[sizes[number] for number in group]) for group in self.shared]
+        return sp.Add(*alone, *together)
 
     def stored(self, place: Place, axis: int | None = None) -> Place | None:
         """Return all entries in the order of memory, as a matrix whose rows are one axis of the place.
@@ -108,23 +119,30 @@ class Memory:
         return whole(place.buffer, self.buffers[place.buffer], (entries,))
 
 
-def plan_memory(order: Sequence[Value], variables: Mapping[int, str], roots: Sequence[Value]) -> Memory:
+def plan_memory(
+    order: Sequence[Value],
+    variables: Mapping[int, str],
+    roots: Sequence[Value],
+    extent: Callable[[sp.Expr], float],
+) -> Memory:
     """Return where the values of ``order`` lie.
 
     Args:
         order: all values, operands first, as they are executed.
         variables: variables by number of their value; values without one are written where they are used.
         roots: the outputs.
+        extent: the representative value of a size.
     """
-    return _Planner(order, variables, roots).run()
+    return _Planner(order, variables, roots, extent).run()
 
 
 @dataclass(slots=True)
 class _Buffer:
-    """A buffer under way: its shape, its entries, and the last position at which its content is read."""
+    """A buffer under way: shape, entries, and the positions at which it is first written and last read."""
 
     shape: Shape
     entries: sp.Expr
+    first_written: int
     last_read: int
 
 
@@ -139,13 +157,20 @@ class _Part:
 
 
 class _Planner:
-    def __init__(self, order: Sequence[Value], variables: Mapping[int, str], roots: Sequence[Value]) -> None:
+    def __init__(
+        self,
+        order: Sequence[Value],
+        variables: Mapping[int, str],
+        roots: Sequence[Value],
+        extent: Callable[[sp.Expr], float],
+    ) -> None:
         self.order = tuple(order)
+        self.extent = extent
         self.position = {v.number: p for p, v in enumerate(order)}
         self.variables = variables
         self.kept = _bases(roots)
         self.written = {v.number for v in order if self._is_written(v)}
-        self.preferred = self._preferred_orders()
+        self.preferred = preferred_orders(self.order, self.written, extent)
         self.parts = self._parts()
         self.last_read = self._last_reads()
         self.buffers: list[_Buffer] = []
@@ -166,35 +191,36 @@ class _Planner:
         shapes = tuple(b.shape for b in self.buffers)
         parts = {number: part.concat.number for number, part in self.parts.items()}
         return Memory(
-            self.order, shapes, self.places, self.scratch, self.copies, self.takes_over, parts, self._needed()
-        )
+            self.order, shapes, self._shared(), self.places, self.scratch, self.copies, self.takes_over,
+            parts, self._needed(),
+        )  # fmt: skip
+
+    def _shared(self) -> tuple[tuple[int, ...], ...]:
+        """Return which large buffers lie in the same memory: those in use at different times.
+
+        The largest come first, each into the first memory that is idle while it is in use.
+        """
+        sizes = [self.extent(b.entries) for b in self.buffers]
+        large = [number for number, size in enumerate(sizes) if size >= LARGE]
+        groups: list[list[int]] = []
+        for number in sorted(large, key=lambda number: -sizes[number]):
+            for group in groups:
+                if not any(self._at_once(number, other) for other in group):
+                    group.append(number)
+                    break
+            else:
+                groups.append([number])
+        return tuple(tuple(sorted(group)) for group in groups if len(group) > 1)
+
+    def _at_once(self, number: int, other: int) -> bool:
+        a, b = self.buffers[number], self.buffers[other]
+        return a.first_written <= b.last_read and b.first_written <= a.last_read
 
     # -- what there is ---------------------------------------------------------------------
     def _is_written(self, v: Value) -> bool:
         if v.op not in WRITING or v.ndim == 0 or v.number in self.kept:
             return False
         return v.op != "call" or str(v.params[0]) in CALLS
-
-    def _preferred_orders(self) -> dict[int, tuple[int, ...]]:
-        """Return the order of axes in memory that makes what follows fast.
-
-        Rows that are reduced lie one after the other, so that one long vector is added to another; a
-        reshape that follows a transpose finds its axes in order.
-        """
-        found: dict[int, tuple[int, ...]] = {}
-        for v in self.order:
-            if reduced_rows(v):
-                for product in _turned_products(v):
-                    if product.number in self.written:
-                        n = product.ndim
-                        found.setdefault(product.number, (n - 2, *range(n - 2), n - 1))
-        for v in self.order:
-            turned = _without_pins(v.args[0]) if v.op == "reshape" else v
-            if v.op == "reshape" and turned.op == "transpose":
-                base = _without_pins(turned.args[0])
-                if base.number in self.written:
-                    found.setdefault(base.number, turned.params[0])
-        return found
 
     def _parts(self) -> dict[int, _Part]:
         """Return the values that are computed inside a concatenation."""
@@ -254,11 +280,12 @@ class _Planner:
         return _inside(target, part)
 
     def _over_an_operand(self, v: Value) -> Place | None:
-        if v.op not in IN_PLACE or v.number in self.preferred or v.number in self.places:
+        if v.op not in IN_PLACE or v.number in self.places:
             return None
+        wish = self.preferred.get(v.number)
         for a in v.args[:2]:
             place = self.places.get(a.number)
-            if place is None or a.shape != v.shape:
+            if place is None or a.shape != v.shape or wish not in (None, memory_order(place)):
                 continue
             buffer = self.buffers[place.buffer]
             others = [b for b in v.args if b is not a]
@@ -294,7 +321,7 @@ class _Planner:
         entries = sp.expand(sp.Mul(*stored))
         idle = [n for n, b in enumerate(self.buffers) if b.last_read < position and b.entries == entries]
         if not idle:
-            self.buffers.append(_Buffer(stored, entries, position))
+            self.buffers.append(_Buffer(stored, entries, position, position))
         number = idle[0] if idle else len(self.buffers) - 1
         self.buffers[number].last_read = position if last is None else last
         place = self._canonical(whole(number, self.buffers[number].shape, stored))
@@ -331,12 +358,6 @@ def _bases(roots: Sequence[Value]) -> frozenset[int]:
     return frozenset(found)
 
 
-def _without_pins(v: Value) -> Value:
-    while v.op == "pin":
-        v = v.args[0]
-    return v
-
-
 def _parts_of(v: Value) -> list[tuple[_Part, Value]]:
     """Return the parts of a concatenation, each with what its views look at."""
     found = []
@@ -361,32 +382,3 @@ def _inside(target: Place, part: _Part) -> Place | None:
     for v in part.views:
         place = undone(place, v) if place is not None else None
     return place
-
-
-def memory_order(place: Place) -> tuple[int, ...]:
-    """Return the axes of a place from the outermost in memory to the innermost."""
-    symbols = {s for stride in place.strides for s in stride.free_symbols}
-    # strides are products of sizes of inner axes, so that any sizes above 1 compare them
-    numbers = [float(stride.xreplace(dict.fromkeys(symbols, sp.Integer(3)))) for stride in place.strides]
-    return tuple(sorted(range(len(numbers)), key=lambda axis: (-numbers[axis], axis)))
-
-
-def reduced_rows(v: Value) -> bool:
-    """Does an operation reduce the last axis of a matrix?"""
-    if v.op in WITH_SCRATCH:
-        return bool(v.params[0] == v.ndim - 1)
-    last = v.args[0].ndim - 1 if v.args else 0
-    return v.op in REDUCTIONS and last > 0 and v.params[0] == (last,)
-
-
-def _turned_products(v: Value) -> list[Value]:
-    """Return the matrix products that are taken transposed for a reduction, behind entrywise operations."""
-    found, waiting = [], list(v.args)
-    while waiting:
-        x = waiting.pop()
-        if x.op == "transpose" and x.args[0].op == "matmul" and x.shape == v.args[0].shape:
-            if x.params[0][-2:] == (x.ndim - 1, x.ndim - 2):
-                found.append(x.args[0])
-        elif x.op in ENTRYWISE | {"pin"}:
-            waiting.extend(a for a in x.args if a.shape == v.args[0].shape)
-    return found

@@ -20,8 +20,9 @@ from lemmax.codegen.fusion import fuse_products
 from lemmax.codegen.gathering import gather_products
 from lemmax.codegen.labels import Frame, Label, Labelled, align
 from lemmax.codegen.lower import Definition, Product, Program, labels_of
-from lemmax.codegen.order import Order, Tree, best_order, representative, step_cost
+from lemmax.codegen.order import ENTRYWISE, Order, Tree, best_order, representative, step_cost
 from lemmax.codegen.orientation import orient
+from lemmax.codegen.passes import save_passes
 from lemmax.codegen.scaling import scale_small_operands
 from lemmax.codegen.shared import SharedProducts
 from lemmax.codegen.values import Pool, Value, constant
@@ -78,12 +79,13 @@ class Planner:
         self.choices += choices
         roots = self._replaced(roots, new)
         for improve in (fuse_products, orient):
-            new, choices = improve(self.pool, roots, self._size)
+            new, choices = improve(self.pool, roots, self.extent)
             self.choices += choices
             roots = self._replaced(roots, new)
-        new, choices = scale_small_operands(self.pool, roots, self._size, self.names)
-        self.choices += choices
-        roots = self._replaced(roots, new)
+        for rearrange in (scale_small_operands, save_passes):
+            new, choices = rearrange(self.pool, roots, self.extent, self.names)
+            self.choices += choices
+            roots = self._replaced(roots, new)
         return fresh_outputs(self.pool, roots)
 
     def _replaced(self, roots: Sequence[Value], new: Mapping[int, Value]) -> list[Value]:
@@ -96,7 +98,8 @@ class Planner:
                 self.sources.setdefault(new[v.number].number, v)
         return [new[root.number] for root in roots]
 
-    def _size(self, size: sp.Expr) -> float:
+    def extent(self, size: sp.Expr) -> float:
+        """Return the representative value of a size."""
         return representative(size, self._extents)
 
     def _array(self, t: Tensor) -> Value:
@@ -196,11 +199,17 @@ class Planner:
 
     def _cost(self, product: Product, free: Ranges) -> float:
         frame = _frame(product, free)
-        inside, _ = _split(product)
+        inside, outside = _split(product)
         reader = Reader(self.pool, frame, self._array)
-        return (
-            self._order([reader.read(f) for f in inside], {i for i, _ in free}, frame).cost if inside else 0.0
-        )
+        keep = {i for i, _ in free}
+        cost = self._order([reader.read(f) for f in inside], keep, frame).cost if inside else 0.0
+        if not outside or len(product.factors) < 2:
+            return cost
+        # the rest multiplies entry by entry; a Kronecker delta of free indices makes a small array large
+        work = ENTRYWISE
+        for label in {x for f in product.factors for x in labels_of(f)} & keep:
+            work *= self._extent(frame, label)
+        return cost + work
 
     def _factored_cost(self, factored: Factored, free: Ranges) -> float:
         inner = sum(self._cost(p, (*free, *factored.bound)) for p in factored.inner)

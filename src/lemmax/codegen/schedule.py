@@ -6,7 +6,7 @@ a variable is decided in :mod:`lemmax.codegen.variables`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import sympy as sp
 
@@ -106,7 +106,7 @@ def schedule(
                 ),
             )
         )
-    memory, remarks = _memory(statements, variables, roots, buffers)
+    memory, remarks = _memory(statements, variables, roots, buffers, planner.extent)
     choices = [*planner.choices, *remarks]
     outputs = tuple((variables[r.number], t) for r, t in zip(roots, program.outputs, strict=True))
     return Plan(
@@ -116,12 +116,16 @@ def schedule(
 
 
 def _memory(
-    statements: Sequence[Statement], variables: Mapping[int, str], roots: Sequence[Value], wished: bool | None
+    statements: Sequence[Statement],
+    variables: Mapping[int, str],
+    roots: Sequence[Value],
+    wished: bool | None,
+    extent: Callable[[sp.Expr], float],
 ) -> tuple[Memory | None, list[Choice]]:
     """Return where intermediate results lie, unless arrays of their own were asked for or do as well."""
     if wished is False:
         return None, [Choice("memory", "a new array for each intermediate result", "asked for")]
-    memory = plan_memory(execution_order(statements, variables), variables, roots)
+    memory = plan_memory(execution_order(statements, variables), variables, roots, extent)
     count = len(memory.buffers)
     if not memory.buffers or (wished is None and count < FEWEST_BUFFERS):
         few = f"{count} buffers would do, fewer than {FEWEST_BUFFERS}"

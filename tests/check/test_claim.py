@@ -246,3 +246,30 @@ def test_a_file_says_which_loss_is_meant() -> None:
     with pytest.raises(lx.InvalidArgument, match="a loss is a scalar"):
         given_in("W \\in \\mathbb{R}^{n}\nf = W").loss()
     assert len(CLAIMS) > 30
+
+
+@pytest.mark.parametrize(
+    ("claim", "said"),
+    [
+        ("3 w = 2 w", "a formula left of the equals sign"),
+        (r"\nabla_y f = 2 w", "does not name w"),
+        (r"\frac{\partial f}{\partial y} = 2 w", "does not name w"),
+        (r"\frac{\partial^2 f}{\partial w \partial w^\top} = 2 w", "of second order"),
+        ("2 w^2", "entry by entry"),
+        ("1 / w", "a denominator must be a scalar"),
+    ],
+)
+def test_what_cannot_be_the_claim_is_refused_not_judged(claim: str, said: str) -> None:
+    D = lx.size("D")
+    w, y = lx.tensor("w", D), lx.tensor("y", D)
+    with pytest.raises(lx.ParseError, match=said):
+        lx.check_formula(claim, lx.sqnorm(w) + lx.sqnorm(y), w)
+
+
+@pytest.mark.parametrize(
+    "left", ["", r"\nabla_w f = ", r"\frac{\partial f}{\partial w} = ", "G = ", r"\nabla f = "]
+)
+def test_left_sides_that_fit_are_passed_over(left: str) -> None:
+    w = lx.tensor("w", lx.size("D"))
+    assert lx.check_formula(f"{left}2 w", lx.sqnorm(w), w).verdict.name == "proved"
+    assert lx.check_formula(f"{left}3 w", lx.sqnorm(w), w).verdict.name == "refuted"

@@ -82,3 +82,36 @@ def test_the_taylor_remainder_has_slope_two_for_right_gradients_only() -> None:
     assert taylor_slope(f, 1.01 * right(**ARRAYS), W, **ARRAYS) == pytest.approx(1.0, abs=0.2)
     linear = lx.dot(X @ W, Y)  # no remainder at all
     assert taylor_slope(linear, lx.gradient(linear, W), W, **ARRAYS) == np.inf
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+def test_what_is_not_finite_never_agrees(wrong: float) -> None:
+    zero = {"X": np.eye(3), "W": np.zeros((3, 2)), "Y": np.zeros((3, 2))}
+    n, D, k = lx.sizes("n D k")
+    X, W, Y = lx.tensor("X", n, D), lx.tensor("W", D, k), lx.tensor("Y", n, k)
+    derived = lx.gradient(lx.sqnorm(X @ W - Y) / 2, W)
+    mine = np.zeros((3, 2))
+    assert lx.check_gradient(mine, derived, **zero)
+    mine[1, 1] = wrong
+    report = lx.check_gradient(mine, derived, **zero)
+    assert not report and "yours is not finite" in str(report)
+
+
+def test_a_function_that_works_in_place_is_judged_on_the_arrays_given() -> None:
+    n, D = lx.sizes("n D")
+    X, w, y = lx.tensor("X", n, D), lx.tensor("w", D), lx.tensor("y", n)
+    derived = lx.gradient(lx.sqnorm(X @ w - y) / 2, w)
+    arrays = {"X": np.eye(2), "w": np.ones(2), "y": np.array([1.0, 2.0])}
+
+    def wrong(X: np.ndarray, w: np.ndarray, y: np.ndarray) -> np.ndarray:
+        w *= 0
+        return -X.T @ y
+
+    def right(X: np.ndarray, w: np.ndarray, y: np.ndarray) -> np.ndarray:
+        y -= X @ w
+        return -X.T @ y
+
+    assert not lx.check_gradient(wrong, derived, **arrays)
+    assert lx.check_gradient(right, derived, **arrays)
+    np.testing.assert_array_equal(arrays["w"], np.ones(2))
+    np.testing.assert_array_equal(arrays["y"], [1.0, 2.0])

@@ -108,3 +108,12 @@ def test_a_block_of_a_loss_from_a_file(tmp_path: Path, capsys: pytest.CaptureFix
     (tmp_path / "head.txt").write_text("X\n", encoding="utf-8")
     assert main([*given, "0"]) == 2
     assert "expected a declaration" in capsys.readouterr().err
+
+
+def test_formulas_that_begin_with_a_minus_and_shapes_given_twice(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["formula", "--loss", r"-\|w\|^2", "--shape", "w=D", "--wrt", "w"]
+    assert main([*words, "-2 w"]) == 0
+    assert main([*words, "-3 w"]) == 1
+    capsys.readouterr()
+    assert main([*words, "--shape", "w=n", "-2 w"]) == 2
+    assert "w is declared twice" in capsys.readouterr().err

@@ -114,3 +114,15 @@ def test_arguments_are_checked() -> None:
 def test_all_errors_are_lemmax_errors() -> None:
     assert issubclass(lx.ParseError, lx.LemmaxError)
     assert issubclass(lx.ParseError, ValueError)
+
+
+@pytest.mark.parametrize("text", ["1e-3 x", r"x + 1.5e3 \|x\|^2 x", ".5E2 x"])
+def test_scientific_notation_is_a_power_of_ten_or_a_letter(text: str) -> None:
+    with pytest.raises(lx.ParseError, match=r"a power of ten, or the letter"):
+        read(text)
+
+
+@pytest.mark.parametrize("text", [r"1^\top x", "1^T x", "1' x", r"x 2^\top"])
+def test_numbers_are_not_transposed(text: str) -> None:
+    with pytest.raises(lx.ParseError, match="the transpose of a number"):
+        read(text)

@@ -84,11 +84,12 @@ def check_gradient(
             "check_gradient: the second argument must be a derived gradient (lx.gradient(f, W)), "
             f"got {gradient!r}."
         )
-    arrays = {name: np.asarray(value, dtype=float) for name, value in arrays.items()}
-    yours = _as_array(_call(my_gradient, arrays) if callable(my_gradient) else my_gradient)
+    arrays = {name: np.array(value, dtype=float) for name, value in arrays.items()}
     derived = Readers().of([gradient]).floats(arrays, {}, batch=False)[gradient.digest]
     if not np.isfinite(derived).all():
         raise EvaluationError("check_gradient: the derived gradient is not finite on these arrays.")
+    # last, and on copies: the function may work in place
+    yours = _as_array(_call(my_gradient, arrays) if callable(my_gradient) else my_gradient)
     if yours.shape != derived.shape:
         hint = " It has the shape of the transpose." if yours.shape == derived.T.shape else ""
         raise InvalidArgument(
@@ -98,7 +99,8 @@ def check_gradient(
     difference = np.abs(yours - derived)
     difference = np.where(np.isnan(difference), np.inf, difference)
     largest = float(np.abs(derived).max(initial=0.0))
-    scale = largest or float(np.abs(yours).max(initial=0.0)) or 1.0
+    own = float(np.abs(yours).max(initial=0.0, where=np.isfinite(yours)))
+    scale = largest or own or 1.0
     index = tuple(int(i) for i in np.unravel_index(int(difference.argmax()), difference.shape))
     wrong = int((difference > rtol * scale).sum())
     return GradientReport(

@@ -184,7 +184,10 @@ def _given(words: Sequence[str], loss_text: str | None, shapes: Sequence[str], f
         given = given_in(file.read_text(encoding="utf-8") if file is not None else "")
     except (InvalidArgument, UnicodeDecodeError) as error:
         raise click.BadParameter(f"{file}: {error}", param_hint="'--given'") from error
-    given.inputs.update(_declared(s) for s in shapes)
+    for name, declared in map(_declared, shapes):
+        if name in given.inputs:
+            raise click.BadParameter(f"{name} is declared twice.", param_hint="'--shape'")
+        given.inputs[name] = declared
     if not given.inputs:
         raise click.UsageError("--loss needs the shape of each input: --shape X=n,D --shape w=D.")
     loss, where = given.loss(loss_text)

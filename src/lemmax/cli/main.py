@@ -68,6 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     debug, as_json = "--debug" in words, "--json" in words
     try:
         _refuse_blank(words)
+        words = _with_formulas(words)
         code = lemmax.main(args=words, prog_name="lemmax", standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as error:
@@ -94,6 +95,13 @@ def _refuse_blank(words: Sequence[str]) -> None:
         if not word.strip():
             before = f" after {words[position - 1]}" if position else ""
             raise click.UsageError(f"The word{before} is empty: is a variable of the shell not set?")
+
+
+def _with_formulas(words: Sequence[str]) -> list[str]:
+    """Keep a formula that begins with a minus from being taken for an option."""
+    if words[:1] != ["formula"]:
+        return list(words)
+    return [f" {w}" if w.startswith("-") and not w.startswith("--") and w != "-h" else w for w in words]
 
 
 def _message(error: Exception) -> str:

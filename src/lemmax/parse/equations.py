@@ -14,6 +14,8 @@ _OPENING = frozenset(["LPAR", "LBRACKET", "LCURLY", "LSET", "LANGLE", "LFLOOR", 
 _CLOSING = frozenset(["RPAR", "RBRACKET", "RCURLY", "RSET", "RANGLE", "RFLOOR", "RABS", "RNORM"])
 _BEGIN = frozenset(["BEGIN_MATRIX", "BEGIN_CASES"])
 _END = frozenset(["END_MATRIX", "END_CASES"])
+_OF_NAMES = frozenset(["LETTER", "GREEK", "WORD", "ACCENT", "SUBSCRIPT", "SUPERSCRIPT", "PRIME", "COMMA"])
+_OF_NAMES |= _OPENING | _CLOSING  # G, \\bar{S}_h, H_{AB}, g(w)
 _FULL_STOP = frozenset([".", ",", ";"])
 
 
@@ -25,7 +27,10 @@ def without_left_side(tokens: list[Token], any_left: bool) -> list[Token]:
     """
     equals = _first_equals(tokens)
     if equals is not None and (any_left or _holds_derivative(tokens[:equals])):
-        tokens = tokens[equals + 1 :]
+        left, tokens = tokens[:equals], tokens[equals + 1 :]
+        if not _holds_derivative(left) and any(t.type not in _OF_NAMES for t in left):
+            span = span_of(left[0])[0], span_of(left[-1])[1]
+            raise Failure(span, "a formula left of the equals sign; write a name there, or the claim alone.")
     for token in _all_tokens(tokens):
         if token.type == "DERIVATIVE":
             raise Failure(

@@ -30,6 +30,12 @@ def raised(ctx: Context, base: Form, tokens: r.Script, sup_span: Span, primes: i
         Failure: the superscript has no meaning for this form, or two.
     """
     form = base
+    if (primes or [str(token) for token in tokens] in ([r"\top"], ["T"])) and _is_number(ctx, base):
+        raise Failure(
+            span,
+            f"{ctx.text(span)}: the transpose of a number.",
+            [r"\mathbf{1}^\top, of the vector of ones", ctx.text(base.span)],
+        )
     if primes > 1:
         raise Failure(
             span,
@@ -82,6 +88,10 @@ def raised(ctx: Context, base: Form, tokens: r.Script, sup_span: Span, primes: i
     if not same_size(ctx.unknowns.value(form.rows), ctx.unknowns.value(form.columns)):
         raise _no_power(ctx, form, ctx.text(value), span)
     return matrix_power(ctx, form, whole, span)
+
+
+def _is_number(ctx: Context, form: Form) -> bool:
+    return ctx.text(form.span).strip().isdigit()
 
 
 def raised_entries(ctx: Context, form: Form, part: r.Scripted) -> Form:

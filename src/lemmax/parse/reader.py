@@ -42,7 +42,7 @@ _SHOWN = {
     "LCURLY": "{",
     "$END": "the end",
 }
-_RAW = ["COMMAND", "STYLED", "CALLED", "ENVIRONMENT", "LSIZED", "RSIZED", "BAR", "DOUBLEBAR"]
+_RAW = ["SCIENTIFIC", "COMMAND", "STYLED", "CALLED", "ENVIRONMENT", "LSIZED", "RSIZED", "BAR", "DOUBLEBAR"]
 _RAW += ["LESS", "MORE", "CARET", "UNDERSCORE", "OTHER"]
 _STARTS = ("formula", "definition", "exponent", "subscripts")
 

@@ -224,6 +224,16 @@ def _classified(token: Token, words: Collection[str]) -> Token:
         return _as(token.type[0] + ("NORM" if double else "ABS"), token)
     if token.type in ("LESS", "MORE"):
         return _as("RELATION", token)
+    if token.type == "SCIENTIFIC":
+        mantissa, letter, exponent = re.split("([eE])", str(token))
+        raise Failure(
+            span_of(token),
+            f"{token}: a power of ten, or the letter {letter}.",
+            [
+                rf"{mantissa} \cdot 10^{{{exponent.removeprefix('+')}}}",
+                rf"{mantissa} \cdot {letter} {exponent}",
+            ],
+        )
     if token.type == "OTHER":
         raise Failure(
             span_of(token), f"the character {str(token)!r} has no meaning in a formula that lemmax reads."

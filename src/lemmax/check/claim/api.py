@@ -2,6 +2,7 @@ r"""``lx.check_formula``: a claimed gradient or block of a Hessian against what 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Literal
@@ -9,6 +10,7 @@ from typing import Literal
 from lemmax.calculus.flatten import flatten
 from lemmax.calculus.partials import Smoothness
 from lemmax.check.claim.finding import Finding
+from lemmax.check.claim.left_side import check_left_side
 from lemmax.check.claim.search import find_repair
 from lemmax.check.claim.source import Reader, Source, source_of
 from lemmax.check.claim.target import Part, Target, Variable, check_variables, target_of, variables
@@ -91,9 +93,13 @@ def check_formula(
         return _of_tensor(claim, target, seed, smallest)
     known = collect([names_of(loss, target.tensor), *_listed(names)], {})
     definitions = [where] if isinstance(where, str) else list(where)
+    check_left_side(claim, of)
     source = source_of(claim, definitions, known.words)
     reader = Reader(known, target.tensor, target.indices, vec)
     return _of_text(source, target, _parts(of, vec), reader, seed, smallest)
+
+
+_NOTATION = re.compile("must be a scalar|expected a scalar")  # x^2, 1/x, e^x of a vector
 
 
 @lru_cache(maxsize=16)  # claims about one loss often come one after the other
@@ -196,8 +202,8 @@ def _unreadable(
     repair: Repair | None = None
     if isinstance(error, ShapeError):
         repair = find_repair(source, None, target, parts, reader, seed)
-    if not isinstance(error, ShapeError):
-        raise error
+    if not isinstance(error, ShapeError) or (repair is None and _NOTATION.search(str(error))):
+        raise error  # notation that is not read is no wrong claim
     shape = f"({', '.join(map(str, target.tensor.shape))})"
     message = str(error).splitlines()
     verdict = Verdict(

@@ -333,7 +333,7 @@ ENGINE_MUTANTS: dict[str, Install] = {
         wrap(gradient, "contract_deltas", lambda old: contract_without_renaming),
         wrap(flatten, "contract_deltas", lambda old: contract_without_renaming),
     ),
-    "deltas contracted whatever the ranges": wrap(terms, "_solve_delta", lambda old: contract_any_range),
+    "deltas contracted whatever the ranges": wrap(terms, "solve_delta", lambda old: contract_any_range),
     "summed indices captured": wrap(flatten, "open_lambda", lambda old: capturing),
     "like terms replace one another": together(
         wrap(gradient, "collect", lambda old: last_coefficient),

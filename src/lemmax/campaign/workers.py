@@ -62,11 +62,10 @@ class _Task:
     """What this worker is at."""
 
     running = False
-    stop: Event | None = None
+    asked = False  # a plain flag: a lock that a signal handler waits for may be held by what it interrupted
 
 
 def _begin(stop: Event) -> None:
-    _Task.stop = stop
     signal.signal(signal.SIGINT, _on_interrupt)
     sys.unraisablehook = dropped_quietly
     threading.Thread(target=_wait_for, args=(stop,), daemon=True).start()
@@ -74,6 +73,7 @@ def _begin(stop: Event) -> None:
 
 def _wait_for(stop: Event) -> None:
     stop.wait()
+    _Task.asked = True
     _thread.interrupt_main()
 
 
@@ -93,7 +93,7 @@ def insist(*progress: int) -> None:
 
     Python drops an exception that comes up in a destructor, so that raising it once is not enough.
     """
-    if _Task.stop is not None and _Task.stop.is_set():
+    if _Task.asked:
         raise KeyboardInterrupt
 
 

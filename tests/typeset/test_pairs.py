@@ -163,12 +163,12 @@ def test_a_wrong_order_is_refused() -> None:
 
 @pytest.mark.slow
 def test_many_more() -> None:
-    for seed in range(10_000, 10_300):
+    for seed in range(10_000, 10_100):
         t, rows = random_pairs(seed, planar=seed % 3 > 0, terms=1 + seed % 3)
         assert check_printed(t, seed, matrix=MatrixOf(rows, ORDERS[seed % 2])).layout is not None
 
 
-@pytest.mark.parametrize("start", [20_000, 20_040])
+@pytest.mark.parametrize("start", [20_000])
 def test_random_sums_with_merged_axes(start: int) -> None:
     opened = 0
     for seed in range(start, start + 40):

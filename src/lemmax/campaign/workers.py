@@ -1,7 +1,7 @@
 r"""Worker processes that end when asked, and hand over what they know by then.
 
 A terminal sends Ctrl-C to all processes.  The workers leave it to their parent, which then asks them
-through an event: a theorem that is being checked is broken off and reported as far as it got.
+through a shared number: a theorem that is being checked is broken off and reported as far as it got.
 """
 
 from __future__ import annotations
@@ -11,16 +11,19 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import get_context
 from multiprocessing.process import BaseProcess
-from multiprocessing.synchronize import Event
 from types import FrameType
+from typing import Any
 
 # Small matrices gain nothing from threads, and the workers share the cores.
 ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+
+PATIENCE = 5.0  # seconds in which a process that was told to end ends
 
 
 class Workers:
@@ -29,13 +32,14 @@ class Workers:
     def __init__(self, jobs: int) -> None:
         """Prepare ``jobs`` processes, which start with the first task."""
         context = get_context("spawn")
-        self._stop: Event = context.Event()
+        # no event: to set one waits for processes that may have ended
+        self._stop: Any = context.Value("b", 0, lock=False)
         self._processes: list[BaseProcess] = []
         self.pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin, initargs=(self._stop,))
 
     def ask_to_stop(self) -> None:
         """Have each worker break off its task by a ``KeyboardInterrupt``; no other task starts."""
-        self._stop.set()
+        self._stop.value = 1
         self._shut_down()
 
     def end(self) -> None:
@@ -44,7 +48,10 @@ class Workers:
         for worker in workers:
             worker.terminate()
         for worker in workers:
-            worker.join()
+            worker.join(PATIENCE)
+            if worker.is_alive():
+                worker.kill()
+                worker.join()
 
     def ended(self) -> bool:
         """Have all processes ended?"""
@@ -65,14 +72,15 @@ class _Task:
     asked = False  # a plain flag: a lock that a signal handler waits for may be held by what it interrupted
 
 
-def _begin(stop: Event) -> None:
+def _begin(stop: Any) -> None:
     signal.signal(signal.SIGINT, _on_interrupt)
     sys.unraisablehook = dropped_quietly
     threading.Thread(target=_wait_for, args=(stop,), daemon=True).start()
 
 
-def _wait_for(stop: Event) -> None:
-    stop.wait()
+def _wait_for(stop: Any) -> None:
+    while not stop.value:
+        time.sleep(0.1)
     _Task.asked = True
     _thread.interrupt_main()
 

@@ -273,3 +273,10 @@ def test_left_sides_that_fit_are_passed_over(left: str) -> None:
     w = lx.tensor("w", lx.size("D"))
     assert lx.check_formula(f"{left}2 w", lx.sqnorm(w), w).verdict.name == "proved"
     assert lx.check_formula(f"{left}3 w", lx.sqnorm(w), w).verdict.name == "refuted"
+
+
+@pytest.mark.parametrize(("name", "written"), [("x1", "x_1"), ("alpha_Q", r"\alpha_{Q}"), ("W^Q_1", "W_1^Q")])
+def test_left_sides_name_variables_as_formulas_do(name: str, written: str) -> None:
+    v = lx.tensor(name, n)
+    text = rf"\nabla_{{{written}}} f = 2 {written}"
+    assert lx.check_formula(text, lx.sqnorm(v), v).verdict.name == "proved"

@@ -44,7 +44,7 @@ LOSSES: dict[str, Callable[[], lx.Tensor]] = {
 
 def arrays_at(f: lx.Tensor, scale: float) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(1)
-    shapes = {"X": (3, 2), "x": (3,), "y": (3,), "w": (2,)}
+    shapes = {"X": (3, 2), "x": (3,), "y": (3,), "z": (3,), "w": (2,)}
     return {
         name: rng.normal(size=shapes[name]) * (1 if name in "yw" else scale) for name in lx.compile(f).inputs
     }
@@ -127,3 +127,11 @@ def test_what_is_no_sum_of_exponentials_stays(expression: lx.Tensor) -> None:
     arrays = {k: np.abs(a) for k, a in arrays_at(expression, 0.5).items()}
     expected = lx.evaluate(expression, arrays)
     np.testing.assert_allclose(lx.compile(expression)(**arrays), expected, rtol=1e-14)
+
+
+def test_gates_that_share_a_summand_compile() -> None:
+    z = lx.tensor("z", n)  # either gate may use up the summand y
+    whole = y * lx.sigmoid(x) * lx.sigmoid(z) + y - y * lx.sigmoid(x)
+    arrays = arrays_at(whole, 0.5)
+    expected = lx.evaluate(whole, arrays)
+    np.testing.assert_allclose(lx.compile(whole)(**arrays), expected, rtol=1e-14)

@@ -10,18 +10,20 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, as_completed, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any, TypeAlias
 
 from lemmax.campaign.registry import load
-from lemmax.campaign.workers import Workers, breakable, dropped_quietly, insist, one_thread_for_children
+from lemmax.campaign.workers import Workers, breakable, dropped_quietly, insist, starting_children
 from lemmax.statement.report import Report
 
 GRACE = 20.0  # seconds in which a worker that was asked to stop says what it knows
+LOOK = 0.2  # seconds between looks whether Ctrl-C was pressed
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +60,16 @@ class Interrupts:
     """Ctrl-C that cannot get lost.
 
     Python drops a ``KeyboardInterrupt`` that happens to be raised in a callback of the garbage collector or
-    in a destructor.  Within this context it is remembered, and :meth:`insist` raises it again.
+    in a destructor.  Within this context it is counted, and :meth:`insist` raises it again.
+
+    Attributes:
+        seen: how often Ctrl-C was pressed.
     """
 
-    def __init__(self) -> None:
-        """Start with none seen."""
-        self.seen = False
+    def __init__(self, raising: bool = True) -> None:
+        """Start with none seen; without ``raising`` they are counted only."""
+        self.seen = 0
+        self._raising = raising
         self._before: Any = None
         self._unraisable: Any = None
 
@@ -81,8 +87,9 @@ class Interrupts:
             sys.unraisablehook = self._unraisable
 
     def _note(self, number: int, frame: FrameType | None) -> None:
-        self.seen = True
-        raise KeyboardInterrupt
+        self.seen += 1
+        if self._raising:
+            raise KeyboardInterrupt
 
     def insist(self, *progress: int) -> None:
         """Raise an interrupt that was seen; called at every sign of progress."""
@@ -151,42 +158,43 @@ def _run_here(files: Sequence[Path], settings: Settings, tell: Tell) -> Outcome:
 
 def _run_in_workers(files: Sequence[Path], settings: Settings, jobs: int, tell: Tell) -> Outcome:
     workers = Workers(jobs)
-    waiting: dict[Future[Report], Path] = {}
-    interrupted = False
-    try:
-        with one_thread_for_children():
-            for path in files:
-                task = workers.pool.submit(_check_in_worker, path, settings.instances, settings.seed)
-                waiting[task] = path
-        for count, future in enumerate(as_completed(waiting), 1):
-            future.result()
-            tell(count, waiting[future])
-    except KeyboardInterrupt:
-        interrupted = True
-        _gather(workers, waiting)
-    except BaseException:
-        workers.end()
-        raise
-    else:
-        workers.pool.shutdown()
-    reports = {path: future.result() for future, path in waiting.items() if _is_known(future)}
+    tasks: dict[Future[Report], Path] = {}
+    # counted, not raised: an exception could come up where a future or the pool holds a lock
+    with Interrupts(raising=False) as interrupts:
+        try:
+            with starting_children():
+                for path in files:
+                    task = workers.pool.submit(_check_in_worker, path, settings.instances, settings.seed)
+                    tasks[task] = path
+            waiting = set(tasks)
+            while waiting and not interrupts.seen:
+                done, waiting = wait(waiting, LOOK, FIRST_COMPLETED)
+                for task in done:
+                    task.result()
+                    tell(len(tasks) - len(waiting), tasks[task])
+            if waiting:
+                _gather(workers, waiting, interrupts)
+        except BaseException:
+            workers.end()
+            raise
+    workers.pool.shutdown()
+    reports = {path: task.result() for task, path in tasks.items() if _is_known(task)}
     finished = {path for path, report in reports.items() if not report.interrupted}
     return Outcome(
         tuple(reports[path] for path in files if path in reports),
-        interrupted,
+        interrupts.seen > 0,
         tuple(path for path in files if path not in finished),
     )
 
 
-def _gather(workers: Workers, waiting: dict[Future[Report], Path]) -> None:
+def _gather(workers: Workers, waiting: set[Future[Report]], interrupts: Interrupts) -> None:
     """Ask the workers to stop and wait for what they know; a second Ctrl-C waits no longer."""
-    try:
-        workers.ask_to_stop()
-        wait([task for task in waiting if not task.cancelled()], timeout=GRACE)
-    except KeyboardInterrupt:
-        pass
-    finally:
-        workers.end()
+    workers.ask_to_stop()
+    waiting = {task for task in waiting if not task.cancelled()}
+    last = time.monotonic() + GRACE
+    while waiting and interrupts.seen == 1 and time.monotonic() < last:
+        waiting = wait(waiting, LOOK, FIRST_COMPLETED).not_done
+    workers.end()
 
 
 def _is_known(future: Future[Report]) -> bool:

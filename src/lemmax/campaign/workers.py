@@ -74,6 +74,7 @@ class _Task:
 
 def _begin(stop: Any) -> None:
     signal.signal(signal.SIGINT, _on_interrupt)
+    _restore_interrupts(())
     sys.unraisablehook = dropped_quietly
     threading.Thread(target=_wait_for, args=(stop,), daemon=True).start()
 
@@ -116,13 +117,27 @@ def breakable() -> Iterator[None]:
 
 
 @contextmanager
-def one_thread_for_children() -> Iterator[None]:
-    """Start processes with one BLAS thread each."""
+def starting_children() -> Iterator[None]:
+    """Start processes with one BLAS thread each, and Ctrl-C held back until they can deal with it."""
     before = {name: os.environ.get(name) for name in ONE_THREAD}
     os.environ.update({name: "1" for name in ONE_THREAD if before[name] is None})
+    mask = _block_interrupts()
     try:
         yield
     finally:
+        _restore_interrupts(mask)
         for name, value in before.items():
             if value is None:
                 os.environ.pop(name, None)
+
+
+def _block_interrupts() -> Any:
+    """Hold Ctrl-C back, also for children that start now; ``None`` where the system cannot (Windows)."""
+    if not hasattr(signal, "pthread_sigmask"):
+        return None
+    return signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+
+
+def _restore_interrupts(mask: Any) -> None:
+    if mask is not None and hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)

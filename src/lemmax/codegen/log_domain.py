@@ -63,6 +63,8 @@ def _complements(parts: list[sp.Expr]) -> list[sp.Expr]:
     r"""Write :math:`c - c\,\sigma(u)` as :math:`c\,\sigma(-u)`, which does not cancel."""
     parts = list(parts)
     for part in list(parts):
+        if part not in parts:
+            continue  # it is the other half of an earlier gate
         for factor in sp.Mul.make_args(part):
             gate = _open_factors(factor)
             if isinstance(gate, sigmoid) and -part / factor in parts:

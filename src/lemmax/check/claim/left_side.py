@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from lemmax.check.claim.target import Variable
 from lemmax.errors import ParseError
+from lemmax.parse.names import key_of
 
 _DERIVATIVE = re.compile(r"\\nabla|\\partial")
 _NAMES_VARIABLES = re.compile(r"\\nabla\s*(\^\s*\{?2\}?)?\s*_|\\partial[^=]*\\partial")
@@ -30,7 +31,7 @@ def check_left_side(claim: str, of: Sequence[Variable]) -> None:
     names = [str(v.tensor.name) for v in of]
     if _NAMES_VARIABLES.search(left):
         for name in names:
-            if re.sub(r"[\s{}]", "", name) not in bare:
+            if not any(re.sub(r"[\s{}]", "", spelling) in bare for spelling in _spellings(name)):
                 raise ParseError(
                     f"the left side {left.strip()} does not name {name}, which the claim is checked for; "
                     "give the variable that it names as wrt (--wrt)."
@@ -40,3 +41,11 @@ def check_left_side(claim: str, of: Sequence[Variable]) -> None:
             f"the left side {left.strip()} is of second order, and a gradient was asked for; for a block of "
             "the Hessian say order=2 (--order 2) or give two variables."
         )
+
+
+def _spellings(name: str) -> list[str]:
+    """Return the ways in which a formula may write a name: as given, and as ``x_1`` for ``x1``."""
+    key = key_of(name)
+    sub = "".join(f"_{s}" for s in (",".join(key.sub),) if s)
+    sup = "".join(f"^{s}" for s in (",".join(key.sup),) if s)
+    return [name, key.base + sub + sup, key.base + sup + sub]

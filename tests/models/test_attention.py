@@ -33,10 +33,29 @@ EVALUATORS = {setting: evaluators(*setting) for setting in SETTINGS}
 def test_parts_and_gradients(kernel: str, mask: str | None, sizes: tuple[int, ...], seed: int) -> None:
     arrays = reference.draw_attention(np.random.default_rng(seed), mask, sizes)
     expected = reference.attention(arrays, kernel, mask)
+    terms = cancelled(arrays, expected)
     found = EVALUATORS[kernel, mask].run(arrays)
     for name, value in zip([*PARTS, "gWQ", "gWK", "gWV", "gWO"], found, strict=True):
-        scale = max(np.abs(expected[name]).max(), 1e-3 * np.abs(expected["loss"]))
-        np.testing.assert_allclose(value, expected[name], rtol=0, atol=1e-12 * scale, err_msg=name)
+        # the differences in gradients cancel where attention saturates
+        size = terms.get(name, 10 * np.abs(expected[name]).max())
+        np.testing.assert_allclose(value, expected[name], rtol=0, atol=1e-13 * size, err_msg=name)
+
+
+def cancelled(arrays: reference.Arrays, expected: reference.Arrays) -> dict[str, float]:
+    """Return the size of the terms that are subtracted in the gradients."""
+    X, Y, WQ, WK, WV, WO = (np.abs(arrays[name]) for name in ("X", "Y", "WQ", "WK", "WV", "WO"))
+    X, S, n = X[:, None], expected["S"], X.shape[1]
+    residual = (S @ X @ WV @ WO).sum(axis=1, keepdims=True) + Y[:, None]
+    E = S * (residual @ (X @ WV @ WO).mT)
+    rows = E.sum(axis=-1, keepdims=True)
+    to_logits = E + rows * np.maximum(S, np.eye(n)) + E.sum(axis=-2, keepdims=True) * np.eye(n)
+    sizes = {
+        "gWQ": X.mT @ to_logits @ X @ WK + X.mT @ (to_logits @ np.ones((n, 1)) * (X @ WQ)),
+        "gWK": X.mT @ to_logits.mT @ X @ WQ + X.mT @ (to_logits.mT @ np.ones((n, 1)) * (X @ WK)),
+        "gWV": X.mT @ S.mT @ residual @ WO.mT,
+        "gWO": (S @ X @ WV).mT @ residual,
+    }
+    return {name: size.sum(axis=0).max() for name, size in sizes.items()}
 
 
 @pytest.mark.parametrize(("kernel", "mask"), SETTINGS)

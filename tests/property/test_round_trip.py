@@ -115,9 +115,10 @@ def test_gradients_of_models(model: lx.models.AttentionModel | lx.models.Classif
         for notation in NOTATIONS:
             back = read_back(gradient, notation)
             assert lx.equal(back, gradient).name == "proved", (weight.name, notation)
+        sizes = size_values(gradient)
+        arrays = random_inputs(gradient, sizes)
+        for notation in NOTATIONS:
             inline = read_back(gradient, notation, inline=True)
-            sizes = size_values(gradient)
-            arrays = random_inputs(gradient, sizes)
             want, got = (interpreted(side, arrays, sizes) for side in (gradient, inline))
             np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-10 * max(1.0, float(np.abs(want).max())))
 

@@ -48,5 +48,4 @@ def output(seed: int) -> str:
 def test_hash_seed_does_not_matter() -> None:
     first = output(0)
     assert len(first.splitlines()) > 130
-    for seed in (1, 4711):
-        assert output(seed).splitlines() == first.splitlines()
+    assert output(4711).splitlines() == first.splitlines()

@@ -117,3 +117,10 @@ def test_formulas_that_begin_with_a_minus_and_shapes_given_twice(capsys: pytest.
     capsys.readouterr()
     assert main([*words, "--shape", "w=n", "-2 w"]) == 2
     assert "w is declared twice" in capsys.readouterr().err
+
+
+def test_a_kink_names_the_option_that_helps(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["formula", "--loss", r"\|x\|_1", "--shape", "x=n", "--wrt", "x", r"\operatorname{sign}(x)"]
+    assert main(words) == 2
+    assert "--nonsmooth subgradient" in capsys.readouterr().err
+    assert main([*words, "--nonsmooth", "subgradient"]) == 0

@@ -108,7 +108,8 @@ def _message(error: Exception) -> str:
     if isinstance(error, OSError) and not isinstance(error, LemmaxError) and error.strerror:
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror}."
-    return str(error)
+    # what a message tells to pass is an option here
+    return str(error).replace("nonsmooth='subgradient'", "--nonsmooth subgradient")
 
 
 def _usage(error: click.ClickException) -> str:

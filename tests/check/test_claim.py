@@ -275,6 +275,16 @@ def test_left_sides_that_fit_are_passed_over(left: str) -> None:
     assert lx.check_formula(f"{left}3 w", lx.sqnorm(w), w).verdict.name == "refuted"
 
 
+@pytest.mark.parametrize("hat", [r"\hat y_i", r"\hat{y}_i"])
+@pytest.mark.parametrize("defined", [r"\hat y_i", r"\hat{y}_i"])
+def test_accents_go_without_braces(hat: str, defined: str) -> None:
+    y, w = lx.tensor("y", n), lx.tensor("w", D)
+    loss = lx.sqnorm(lx.sigmoid(X @ w) - y)
+    text = rf"2 \sum_i ({hat} - y_i) {hat} (1 - {hat}) X_i"
+    found = lx.check_formula(text, loss, w, where=rf"{defined} = \operatorname{{sigmoid}}((X w)_i)")
+    assert found.verdict.name == "proved"
+
+
 @pytest.mark.parametrize(("name", "written"), [("x1", "x_1"), ("alpha_Q", r"\alpha_{Q}"), ("W^Q_1", "W_1^Q")])
 def test_left_sides_name_variables_as_formulas_do(name: str, written: str) -> None:
     v = lx.tensor(name, n)

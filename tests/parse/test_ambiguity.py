@@ -106,6 +106,15 @@ def test_what_is_clear_is_read(text: str) -> None:
     assert read(text).ndim <= 2
 
 
+def test_an_entry_of_a_function_is_the_function_of_the_entry() -> None:
+    want = lx.sum(B * lx.log(lx.softmax(B)))
+    found = read(r"\sum_i \sum_j B_{ij} \log \operatorname{softmax}(B)_{ij}")
+    assert lx.equal(found, want).name == "proved"
+    for text in (r"\log \operatorname{softmax}(B)^2", r"\operatorname{tr} \operatorname{softmax}(A)_{ij}"):
+        with pytest.raises(lx.ParseError):
+            read(text)
+
+
 def test_precedence_of_products() -> None:
     want = lx.kron(A @ A, B)
     assert lx.equal(read(r"A A \otimes B"), want).name == "proved"

@@ -67,6 +67,8 @@ def test_other_things_are_no_names(given: object) -> None:
         (r"\Phi", [r"\Phi", r"\boldsymbol{\Phi}"]),
         (r"\bar{S}", [r"\bar{S}", r"\bar S"]),
         (r"\hat{\beta}", [r"\hat{\beta}", r"\hat\beta"]),
+        (r"\hat\beta", [r"\hat{\beta}", r"\hat\beta"]),
+        (r"\hat y", [r"\hat{y}", r"\hat y"]),
         (r"\bar{W^Q}", [r"\bar{W^Q}", r"\bar{W}^Q"]),
         (r"\mathcal{L}", [r"\mathcal{L}", r"\mathcal L"]),
         ("loss", [r"\mathrm{loss}", r"\text{loss}", r"\operatorname{loss}", "loss"]),

@@ -53,12 +53,15 @@ def call(ctx: Context, part: r.Call) -> Form:
             f"{ctx.text(part)}: a function, or a product of the tensors {', '.join(part.spelled)}?",
             [rf"\operatorname{{{part.spelled}}}(...)", " ".join(part.spelled) + " (...)"],
         )
+    rule = _RULES.get(part.function, _entrywise)
     inner = part.arguments[0]
     if (
         not part.closed
         and isinstance(inner, r.Scripted)
         and isinstance(inner.base, r.Call)
         and inner.base.closed
+        # an entry of log S is the log of that entry
+        and (rule is not _entrywise or inner.sup or inner.primes)
     ):
         head = ctx.source[part.span[0] : inner.span[0]]
         text, script = ctx.text(inner.base), ctx.source[inner.base.span[1] : inner.span[1]]
@@ -67,7 +70,6 @@ def call(ctx: Context, part: r.Call) -> Form:
             f"{ctx.text(part)}: does {script.strip()} belong to the argument or to the result?",
             [f"({head}{text}){script}", f"{head}({text}{script})"],
         )
-    rule = _RULES.get(part.function, _entrywise)
     form = rule(ctx, part)
     if part.head is None or (not part.head.sup and not part.head.primes):
         return form

@@ -22,7 +22,9 @@ from lemmax.expr.tensor import Tensor, identifier
 from lemmax.parse.words import ACCENTS, GREEK, SPELLED, UPRIGHT
 
 _FONT = re.compile(r"\\(math[a-z]+|boldsymbol|bm|pmb|text[a-z]*|operatorname)\s*\{?([^{}]*)\}?\Z")
-_ACCENT = re.compile(rf"\\({'|'.join(sorted(ACCENTS))})\{{(.*)\}}\Z", re.DOTALL)
+_ACCENTS = "|".join(sorted(ACCENTS))
+# with braces, or bare as in \hat y and \hat\theta
+_ACCENT = re.compile(rf"\\({_ACCENTS})(?:\s*\{{(.*)\}}|(\s+[A-Za-z]|\s*\\.*))\Z", re.DOTALL)
 _ROW = re.compile(r"((?:\\[A-Za-z]+\{)*)([A-Z])(\}*)\Z")
 
 UPRIGHT_CONSTANTS = frozenset([r"\mathrm{e}", r"\mathrm{I}"])
@@ -101,7 +103,7 @@ def key_of(name: str) -> Key:
         pieces["^"].append("'" * primes)
     accent = _ACCENT.match(base)
     if accent:
-        inner = key_of(accent[2])
+        inner = key_of((accent[2] or accent[3]).strip())
         base = rf"\{accent[1]}{{{inner.base}}}"
         pieces["_"], pieces["^"] = [*inner.sub, *pieces["_"]], [*inner.sup, *pieces["^"]]
     digits = re.fullmatch(r"([A-Za-z]+)(\d+)", base)

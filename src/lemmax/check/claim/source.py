@@ -15,6 +15,7 @@ from lemmax.parse import records as r
 from lemmax.parse.api import define_latex, defined_key, reported
 from lemmax.parse.names import Key, Named, Names, canonical_base, plain
 from lemmax.parse.reader import read, read_definition, undisplayed
+from lemmax.parse.words import ACCENTS
 
 if TYPE_CHECKING:
     from lark import Token
@@ -180,15 +181,18 @@ def _fits(key: Key, base: str) -> bool:
     return not own.endswith("}") and own[:-1] == base[:-1] and own[-1:].lower() == base[-1:].lower()
 
 
+_ACCENTS = "|".join(sorted(ACCENTS))
+_BARE_ACCENT = re.compile(rf"\\({_ACCENTS})\s*(\\[A-Za-z]+|(?<=\s)[A-Za-z])")
 _USE = re.compile(
-    r"(\\(?:math[a-z]+|boldsymbol|bm|bar|hat|tilde|text[a-z]*|operatorname)\s*\{[^{}]*\}|\\[A-Za-z]+|[A-Za-z])"
+    rf"(\\(?:math[a-z]+|boldsymbol|bm|{_ACCENTS}|text[a-z]*|operatorname)\s*\{{[^{{}}]*\}}"
+    r"|\\[A-Za-z]+|[A-Za-z])"
     r"(?:\s*_\s*(?:\{([^{}]*(?:\{[^{}]*\})?[^{}]*)\}|(\w)))?"
 )
 
 
 def _uses(text: str, words: frozenset[str]) -> Iterator[tuple[str, str]]:
     """Yield all that may be the base of a name in a text, each with what stands below it."""
-    for match in _USE.finditer(text):
+    for match in _USE.finditer(_BARE_ACCENT.sub(r"\\\1{\2}", text)):
         low = re.sub(r"\\[a-z]+|[\s{}]", "", match[2] or match[3] or "")
         yield canonical_base(match[1]), low
         inner = re.match(r"\\[A-Za-z]+\s*\{(.*)\}", match[1])

@@ -51,6 +51,13 @@ def test_norms_with_kinks_are_refused_by_default(norm: float) -> None:
     lx.gradient(lx.norm(A, ord=2), A)  # smooth where its condition holds, which evaluation checks
 
 
+def test_even_powers_have_no_kink() -> None:
+    for order in (4, 4.0):
+        found = lx.gradient(lx.norm(x, order) ** 4, x)
+        assert lx.equal(found, 4 * x**3).name == "proved"
+        assert lx.norm(x, order) == lx.norm(x, 4)
+
+
 def test_refusals() -> None:
     for t, options, message in [
         (x, {"ord": "fro"}, "for vectors a number from 1 on"),

@@ -195,3 +195,18 @@ def test_a_free_index_is_a_leading_axis() -> None:
     back = lx.parse_latex(text, like=g, indices="ij", A=A, y=y)
     assert lx.equal(back, g).name != "refuted"
     assert lx.equal(back, g.T).name == "refuted"
+
+
+def test_inverses_of_symmetric_matrices_need_no_transpose() -> None:
+    X, y, S = lx.tensor("X", n, m), lx.tensor("y", n), lx.tensor("S", n, n, symmetric=True)
+    s, gram = lx.tensor("s"), X.T @ X
+    for t, printed in [
+        (lx.gradient(lx.logdet(gram), X), r"2 X (X^\top X)^{-1}"),
+        (lx.gradient(lx.logdet(gram + s * lx.eye(m)), X), r"2 X (X^\top X + s \, I_m)^{-1}"),
+        (lx.inv(S).T @ y, r"S^{-1} y"),
+        (lx.pinv(S).T @ y, r"S^{+} y"),
+        (lx.inv(X @ X.T + S).T, r"(X X^\top + S)^{-1}"),
+        (lx.inv(S @ lx.diag(y)).T @ y, r"(S \operatorname{Diag}(y))^{-\top} y"),
+    ]:
+        assert lx.latex(t) == printed
+        check_printed(t)

@@ -13,8 +13,10 @@ from functools import lru_cache
 from itertools import combinations
 
 import sympy as sp
+from sympy.core.relational import Relational
 
 from lemmax.calculus.canonical import collect
+from lemmax.calculus.joins import KINKS, is_smooth_in
 from lemmax.calculus.opening import open_merged_axes
 from lemmax.calculus.terms import (
     contract_deltas,
@@ -33,6 +35,7 @@ _MOST_FACTORS = 12  # products of more factors are kept apart: repeated squaring
 _MOST_TERMS = (
     12  # longer sums are kept apart: x + f(x), repeated, would have a summand for every layer in every layer
 )
+_DEEPEST_KINKS = 3  # maxima of minima of functions, as in the distance from an interval
 _LARGEST_BRANCHES = 60  # operations in a case distinction up to which functions are inlined into its branches
 
 
@@ -139,7 +142,8 @@ def _inline_one(term: Term, flat: dict[str, Tensor], kept: set[str]) -> list[Ter
             at = indices_of(base)
             entry = block.entry(*at[:q], *at[q + 1 :]) ** exponent
             return _replace(term, factor, [Term((), sp.KroneckerDelta(at[p], at[q]) * entry)], sp.S.One)
-    return None
+    smooth = _inline_kinks(term.expr, flat, kept)
+    return None if smooth is None else [Term(term.bound, smooth)]
 
 
 @lru_cache(maxsize=4096)
@@ -230,6 +234,33 @@ def _inline_inside(factor: sp.Expr, flat: dict[str, Tensor], kept: set[str]) -> 
             room -= size
             count += more
     return factor.xreplace(swap) if swap else None
+
+
+def _inline_kinks(expr: sp.Expr, flat: dict[str, Tensor], kept: set[str]) -> sp.Expr | None:
+    """Inline functions with kinks if that leaves none, as in ``relu(u)^2``, else ``None``."""
+    found = False
+    for _ in range(_DEEPEST_KINKS):
+        conditions = {e for c in expr.atoms(Relational) for e in c.atoms(sp.Indexed, sp.Symbol)}
+        swap: dict[sp.Basic, sp.Basic] = {}
+        for entry in _entries(expr):
+            t = entry_tensor(entry)
+            if t is None or not _may_inline(t, kept):
+                continue
+            own = flat.get(t.digest, t)
+            if not isinstance(own, Lambda) or not own.terms or any(term.bound for term in own.terms):
+                continue
+            whole = sp.Add(*[term.expr for term in open_lambda(own, indices_of(entry))])
+            if entry in conditions or whole.has(*KINKS, sp.Piecewise):
+                swap[entry] = whole
+        if not swap or (not found and not any(w.has(*KINKS) for w in swap.values())):
+            return None
+        found = True
+        expr = expr.xreplace(swap)
+        if sp.count_ops(expr) > _LARGEST_BRANCHES:
+            return None
+        if all(is_smooth_in(expr, entry) for entry in _entries(expr)):
+            return expr
+    return None
 
 
 def _entries(expr: sp.Expr) -> list[sp.Expr]:

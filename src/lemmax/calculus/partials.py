@@ -12,7 +12,8 @@ from typing import Literal
 import sympy as sp
 
 from lemmax.calculus.canonical import expand_terms
-from lemmax.calculus.kinks import is_smooth_join, zero_at_zero
+from lemmax.calculus.joins import KINKS, is_smooth, without_extremes
+from lemmax.calculus.kinks import zero_at_zero
 from lemmax.calculus.terms import entries_of, entry_tensor, indices_of, is_monomial
 from lemmax.errors import InvalidArgument, MissingRule, NonSmooth
 from lemmax.expr.functions import relu, sigmoid, softplus, step
@@ -23,7 +24,6 @@ from lemmax.expr.tensor import Tensor, TensorSymbol
 
 Smoothness = Literal["raise", "subgradient"]
 
-_KINKS = (sp.Abs, sp.sign, sp.Max, sp.Min, relu, step, sp.floor, sp.ceiling, sp.Heaviside)
 _KNOWN = (sigmoid, softplus, relu, step)
 
 
@@ -109,7 +109,7 @@ def differentiate(expr: sp.Expr, entry: sp.Expr, nonsmooth: Smoothness) -> sp.Ex
     x = sp.Dummy("x", **assumptions)
     held = expr.xreplace({entry: x})
     _check_smooth(held, x, entry, nonsmooth)
-    smooth, steps = _hold_steps(_break_ties(expr).xreplace({entry: x}))
+    smooth, steps = _hold_steps(without_extremes(expr).xreplace({entry: x}))
     slope = write_out(sp.diff(smooth, x).xreplace(steps))
     slope = slope.replace(sp.Heaviside, lambda z, *_: step(z)).replace(sp.DiracDelta, lambda *_: sp.S.Zero)
     if slope.has(sp.Derivative, sp.Subs):
@@ -117,7 +117,7 @@ def differentiate(expr: sp.Expr, entry: sp.Expr, nonsmooth: Smoothness) -> sp.Ex
             f"the derivative of {expr} in {entry} is not known to SymPy: give the function an fdiff method, "
             "or write it with functions that have one (lx.exp, lx.relu, ...)."
         )
-    slope = slope.replace(lambda e: e.is_Mul, _join_powers)
+    slope = slope.replace(lambda e: e.is_Mul, _join_powers).replace(lambda e: e.is_Mul, _join_signs)
     slope = slope.xreplace({x: entry})
     return zero_at_zero(slope) if nonsmooth == "subgradient" else slope
 
@@ -126,22 +126,6 @@ def _hold_steps(expr: sp.Expr) -> tuple[sp.Expr, dict[sp.Basic, sp.Basic]]:
     """Put constants for roundings, whose derivative is 0 where it exists; SymPy leaves it unevaluated."""
     held = {f: sp.Dummy(real=True) for f in sorted(expr.atoms(sp.floor, sp.ceiling), key=str)}
     return (expr.xreplace(held), {d: f for f, d in held.items()}) if held else (expr, {})
-
-
-def _break_ties(expr: sp.Expr) -> sp.Expr:
-    """Write ``max(a, b)`` as ``a + relu(b - a)``, and ``min`` alike, for the derivative.
-
-    SymPy's derivatives of ``max(a, b)`` in a and in b are both 0 where a = b, which is no subgradient:
-    the two must add up to 1.  Constants come first, so that the slope of ``max(x, 0)`` at 0 is that of relu.
-    """
-    return expr.replace(sp.Max, lambda *args: _fold(1, args)).replace(sp.Min, lambda *args: _fold(-1, args))
-
-
-def _fold(sign: int, args: tuple[sp.Expr, ...]) -> sp.Expr:
-    first, *others = sorted(args, key=lambda a: (bool(a.atoms(TensorSymbol)), str(a)))
-    for other in others:
-        first += sign * relu(sign * (other - first))
-    return first
 
 
 def _join_powers(product: sp.Mul) -> sp.Expr:
@@ -155,11 +139,31 @@ def _join_powers(product: sp.Mul) -> sp.Expr:
     return sp.Mul(*[sp.Pow(base, sp.Add(*parts)) for base, parts in exponents.items()])
 
 
+def _join_signs(product: sp.Mul) -> sp.Expr:
+    """Write ``relu(u) step(u)`` as ``relu(u)``, ``u sign(u)`` as ``|u|`` and ``|u| sign(u)`` as ``u``."""
+    factors = list(product.args)
+    for f in product.args:
+        if not isinstance(f, step | sp.sign):
+            continue
+        (u,) = f.args
+        swaps = {relu(u): relu(u)} if isinstance(f, step) else {sp.Abs(u): u, u: sp.Abs(u)}
+        for place, g in enumerate(factors):
+            base, exponent = g.as_base_exp()
+            # an entry u may be hidden by its sign, -u, or by a power, sqrt(|u|)
+            if base in swaps and exponent.is_Rational and exponent >= 1:
+                factors[place] = base ** (exponent - 1) * swaps[base]
+                factors.remove(f)
+                break
+    return product if len(factors) == len(product.args) else sp.Mul(*factors)
+
+
 def _check_smooth(held: sp.Expr, x: sp.Symbol, entry: sp.Expr, nonsmooth: Smoothness) -> None:
-    kinks = sorted((f for f in held.atoms(*_KINKS) if x in f.free_symbols), key=str)
+    if nonsmooth != "raise":
+        return
+    kinks = sorted((f for f in held.atoms(*KINKS) if x in f.free_symbols), key=str)
     cases = [f for f in held.atoms(sp.Piecewise) if any(x in c.free_symbols for _, c in f.args)]
-    kinks += sorted((f for f in cases if not is_smooth_join(f, x)), key=str)
-    if kinks and nonsmooth == "raise":
+    kinks += sorted(cases, key=str)
+    if kinks and not is_smooth(held, x):
         of = entry_tensor(entry)
         kink = f"{type(kinks[0]).__name__} of {of.label() if of is not None else entry}"
         raise NonSmooth(

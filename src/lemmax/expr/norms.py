@@ -69,7 +69,11 @@ def _of_vectors(t: Tensor, ord: Order, axis: int, keepdims: bool) -> Tensor:
         if p == 1:
             return total(of_tensor("abs", t), axis=axis, keepdims=keepdims)
         if p.is_number and p.is_real and p > 1:
-            powers = total(of_tensor("abs", t) ** ord, axis=axis, keepdims=keepdims)
+            if p.is_Float and float(p).is_integer():
+                p = sp.Integer(int(p))
+            # an even power has no kink at 0
+            base = t if p.is_even else of_tensor("abs", t)
+            powers = total(base**p, axis=axis, keepdims=keepdims)
             root: Tensor = powers ** (1 / p)
             return root
     raise InvalidArgument(f"norm: ord={ord!r}: expected for vectors a number from 1 on, or infinity.")

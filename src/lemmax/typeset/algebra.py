@@ -16,6 +16,7 @@ from lemmax.expr.tensor import Tensor
 from lemmax.typeset.node import ONE, Node, is_column, is_row, is_scalar, make
 
 _SYMMETRIC = frozenset({"symmetric", "positive_definite", "diagonal"})
+_KEEPS_SYMMETRY = frozenset({"inv", "pinv"})
 
 
 # -- leaves ------------------------------------------------------------------------------------
@@ -73,6 +74,8 @@ def transpose(x: Node) -> Node:
         flipped = _flipped(x)
         if flipped.transposes <= x.transposes:
             return flipped
+    if x.op == "call" and x.data[0] in _KEEPS_SYMMETRY and transpose(x.args[0]) == x.args[0]:
+        return x
     if x.op == "atom" and isinstance(x.data[0], Input) and x.shape[1] != ONE:
         slots = x.data[1]
         if _SYMMETRIC.intersection(x.data[0].assumptions) and slots[-2] is None and slots[-1] is None:

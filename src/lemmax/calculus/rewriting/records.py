@@ -106,7 +106,12 @@ _TABLE = (
     ),
     Rewrite("squared sine", r"\sin^2 x = 1 - \cos^2 x", "", _LL),
     Rewrite("larger of two", r"\max(a, b) = (a + b + |a - b|) / 2", "", "min and relu likewise"),
-    Rewrite("fraction", r"d \cdot d^{-1} = 1", "denominators nonzero", "common factors of numerator and denominator"),
+    Rewrite(
+        "fraction",
+        r"d \cdot d^{-1} = 1",
+        "denominators nonzero",
+        "common factors of numerator and denominator",
+    ),
     Rewrite("common denominator", r"a / d = 0 \iff a = 0", "denominators nonzero", _LL),
     Rewrite("finite sum", r"\sum_{k=0}^{1} a_k = a_0 + a_1", "", "sums over sizes that are numbers"),
     Rewrite("product", r"\prod_i c\, a_i b_i = c^n \prod_i a_i \prod_i b_i", "", _LL),

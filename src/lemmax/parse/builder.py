@@ -251,6 +251,14 @@ class Builder:
     norm = _fenced("norm")
     inner = _fenced("inner")
     floor = _fenced("floor")
+    ceiling = _fenced("ceiling")
+    binomial = _fenced("binomial")
+
+    def factorial(self, items: list[Any]) -> r.Part:
+        """A factorial; two marks would be another function, over every second number."""
+        if isinstance(items[0], r.Fence) and items[0].kind == "factorial":
+            raise Failure(_span(items), "a double factorial is not read; write brackets, or the product out.")
+        return r.Fence(*_place(items), "factorial", _parts(items))
 
     def row(self, items: list[Any]) -> tuple[r.Part, ...]:
         """The blocks of a row."""

@@ -10,8 +10,7 @@ import sympy as sp
 from lemmax.expr import functionals, linalg, reductions
 from lemmax.expr.functions import ELEMENTWISE, step
 from lemmax.expr.nodes import Apply
-from lemmax.expr.sizes import Size
-from lemmax.expr.special import SPECIAL, WRITTEN
+from lemmax.expr.special import SPECIAL, WRITTEN, write_out
 from lemmax.expr.tensor import Tensor
 from lemmax.parse import records as r
 from lemmax.parse.algebra import entrywise
@@ -31,11 +30,8 @@ from lemmax.parse.forms import (
     total,
     whole,
 )
-from lemmax.parse.integers import integer
 from lemmax.parse.meaning import mean
-from lemmax.parse.names import canonical_base
 from lemmax.parse.pairs import paired
-from lemmax.parse.reader import read_places
 from lemmax.parse.scripts import joined
 
 _MOST_ARGUMENTS = 20
@@ -73,6 +69,12 @@ def call(ctx: Context, part: r.Call) -> Form:
     form = rule(ctx, part)
     if part.head is None or (not part.head.sup and not part.head.primes):
         return form
+    if part.head.primes and rule is _entrywise:
+        return form
+    if part.head.primes:
+        raise Failure(
+            part.span, f"{ctx.text(part)}: a prime on the function, which is read for functions of one entry."
+        )
     if part.function not in ELEMENTWISE or joined(part.head.sup) in ("-1", "T", r"\top"):
         raise Failure(
             part.span, f"{ctx.text(part)}: a superscript on the function; put it behind the brackets."
@@ -106,8 +108,36 @@ def _entrywise(ctx: Context, part: r.Call) -> Form:
             return _functional(ctx, inner, linalg.logdet)
     if part.function in SPECIAL and SPECIAL[part.function].has_order:
         return _special_with_order(ctx, part)
-    (a,) = _arguments(ctx, part)
-    return entrywise(ctx, _BODIES[part.function], [a], part.span, part.function)
+    logarithm = part.function == "log" and part.head is not None and bool(part.head.sub)
+    logarithm = logarithm and "ln" not in ctx.text(part)[:4]
+    (a,) = _arguments(ctx, part, sub=logarithm)
+    body = _BODIES[part.function]
+    if logarithm:
+        base = _base(ctx, part)
+        return entrywise(ctx, lambda x: sp.log(x) / sp.log(base), [a], part.span, part.function)
+    if part.head is not None and part.head.primes:
+        body = _slope(ctx, part, body)
+    return entrywise(ctx, body, [a], part.span, part.function)
+
+
+def _base(ctx: Context, part: r.Call) -> sp.Expr:
+    assert part.head is not None
+    text = joined(part.head.sub)
+    if text == "e" and not ctx.names.is_given("e"):
+        return sp.E
+    if not re.fullmatch(r"\d+", text) or int(text) < 2:
+        raise Failure(part.span, f"{ctx.text(part)}: expected a whole number from 2 on as base.")
+    return sp.Integer(text)
+
+
+def _slope(ctx: Context, part: r.Call, body: Callable[..., sp.Expr]) -> Callable[..., sp.Expr]:
+    r"""Return the derivative that a prime on a function says, :math:`\tanh'(x) = 1 - \tanh^2 x`."""
+    assert part.head is not None
+    x = sp.Dummy("x", real=True)
+    slope = write_out(sp.diff(body(x), x, part.head.primes))
+    if slope.has(sp.Derivative, sp.Subs, sp.DiracDelta, sp.Heaviside):
+        raise Failure(part.span, f"{ctx.text(part)}: this derivative has no formula; write it out.")
+    return lambda entry: slope.xreplace({x: entry})
 
 
 def _special_with_order(ctx: Context, part: r.Call) -> Form:
@@ -321,80 +351,3 @@ _RULES: dict[str, Callable[[Context, r.Call], Form]] = {
     "dist": _distance,
     "conv": _convex_hull,
 }
-
-
-# -- functions written as names --------------------------------------------------------------------
-def is_callee(ctx: Context, factor: r.Part, following: r.Part) -> bool:
-    r"""Is a factor a function of the brackets after it: ``\mathbf 1[x > 0]``, ``\sigma_k(A)``?"""
-    group = following.base if isinstance(following, r.Scripted) else following
-    if not isinstance(group, r.Group) or group.left == "LCURLY":
-        return False
-    if isinstance(factor, r.Constant) and factor.kind == "ones":
-        return any(isinstance(p, r.Relation) for p in group.parts)
-    base = factor.base if isinstance(factor, r.Scripted) else factor
-    if not isinstance(base, r.Symbol) or base.text not in (r"\sigma", r"\lambda"):
-        return False
-    which = joined(factor.sub) if isinstance(factor, r.Scripted) else ""
-    given = ctx.names.carried_by(canonical_base(base.text))[0]
-    if which in ("min", "max"):
-        return all(n.key.sub != (which,) for n in given)
-    return not given and ctx.letter(base.text) is None
-
-
-def called(ctx: Context, factor: r.Part, following: r.Part) -> Form:
-    """Return the function that a factor is, of the brackets after it, with their scripts."""
-    scripted = following if isinstance(following, r.Scripted) else None
-    group = scripted.base if scripted is not None else following
-    assert isinstance(group, r.Group)
-    span = factor.span[0], group.span[1]
-    if isinstance(factor, r.Constant):
-        from lemmax.parse.vectors import indicator
-
-        form = indicator(ctx, group.parts, span)
-    else:
-        form = _spectrum(ctx, factor, group, span)
-    if scripted is None:
-        return form
-    if scripted.sub:
-        raise Failure(
-            scripted.span, f"{ctx.text(scripted)}: the subscript of a value in brackets has no meaning here."
-        )
-    return raised(
-        ctx, form, scripted.sup, scripted.sup_span, scripted.primes, (factor.span[0], scripted.span[1])
-    )
-
-
-def _spectrum(ctx: Context, factor: r.Part, group: r.Group, span: Span) -> Form:
-    sub = factor.sub if isinstance(factor, r.Scripted) else ()
-    which = joined(sub)
-    base = factor.base if isinstance(factor, r.Scripted) else factor
-    singular = isinstance(base, r.Symbol) and base.text == r"\sigma"
-    argument = ctx.text(group)
-    if len(group.parts) != 1 or (isinstance(factor, r.Scripted) and (factor.sup or factor.primes)):
-        raise Failure(span, f"{ctx.text(span)}: expected one argument, and no superscript before it.")
-    if not which:
-        readings = [rf"\operatorname{{sigmoid}}{argument}", rf"\sigma_{{k}}{argument}, a singular value"]
-        raise Failure(
-            span,
-            f"{ctx.text(span)} is not clear.",
-            readings if singular else [rf"\lambda_{{\max}}{argument}"],
-        )
-    names = {
-        (True, "min"): functionals.sigma_min,
-        (True, "max"): functionals.spectral_norm,
-        (False, "min"): functionals.lambda_min,
-        (False, "max"): functionals.lambda_max,
-    }
-    a = mean(ctx, group.parts[0])
-    if (singular, which) in names:
-        return functional(ctx, a, names[singular, which], span)
-    if not singular:
-        raise Failure(
-            span, rf"{ctx.text(span)}: of the eigenvalues \lambda_{{\min}} and \lambda_{{\max}} are known."
-        )
-    assert isinstance(factor, r.Scripted)
-    place = read_places(factor.sub, factor.sub_span[1]).places[0].low
-    if place is None:
-        raise Failure(span, f"{ctx.text(span)}: expected the number of a singular value.")
-    k: Size = integer(ctx, place)
-    return functional(ctx, a, lambda t: functionals.sigma(t, k), span)

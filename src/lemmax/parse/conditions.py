@@ -76,7 +76,7 @@ def _is_integer(ctx: Context, part: r.Part) -> bool:
     if isinstance(part, r.Number):
         return part.value.is_integer is True
     if isinstance(part, r.Sum | r.Product | r.Chain | r.Group | r.Fraction | r.Fence):
-        if isinstance(part, r.Fence) and part.kind != "floor":
+        if isinstance(part, r.Fence) and part.kind not in ("floor", "ceiling"):
             return False
         return all(_is_integer(ctx, p) for p in children(part))
     return False

@@ -124,12 +124,13 @@ def _group(ctx: Context, part: r.Group) -> sp.Expr:
 
 
 def _fence(ctx: Context, part: r.Fence) -> sp.Expr:
-    if part.kind != "floor":
+    if part.kind not in ("floor", "ceiling"):
         raise Failure(
             part.span, f"{ctx.text(part)}: expected an expression in indices, sizes and numbers here."
         )
     # counted from 1, an index is i + 1: the fraction is expanded so that whole parts come out
-    return sp.floor(sp.expand(integer(ctx, part.parts[0])))
+    rounded = sp.floor if part.kind == "floor" else sp.ceiling
+    return rounded(sp.expand(integer(ctx, part.parts[0])))
 
 
 _RULES: dict[type[r.Part], Callable[..., sp.Expr]] = {

@@ -257,7 +257,7 @@ def _product(ctx: Context, part: r.Product) -> Form:
 
 def product_forms(ctx: Context, part: r.Product) -> list[Form]:
     """Return the values of factors side by side; a function and the brackets after it are one factor."""
-    from lemmax.parse.calls import called, is_callee
+    from lemmax.parse.callees import called, is_callee
     from lemmax.parse.spelling import join_letters
 
     factors = join_letters(ctx, part.parts)

@@ -21,7 +21,7 @@ from lemmax.expr.nodes import Apply, Lambda
 from lemmax.expr.tensor import Tensor, identifier
 from lemmax.parse.words import ACCENTS, GREEK, SPELLED, UPRIGHT
 
-_FONT = re.compile(r"\\(math[a-z]+|boldsymbol|bm|pmb|text[a-z]*|operatorname)\s*\{?([^{}]*)\}?\Z")
+_FONT = re.compile(r"\\(math[a-z]+|boldsymbol|bm|pmb|vec|text[a-z]*|operatorname)\s*\{?([^{}]*)\}?\Z")
 _ACCENTS = "|".join(sorted(ACCENTS))
 # with braces, or bare as in \hat y and \hat\theta
 _ACCENT = re.compile(rf"\\({_ACCENTS})(?:\s*\{{(.*)\}}|(\s+[A-Za-z]|\s*\\.*))\Z", re.DOTALL)

@@ -1,16 +1,18 @@
-r"""Norms, absolute values, inner products, floors."""
+r"""Norms, absolute values, inner products, whole parts, binomial coefficients."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
 import sympy as sp
 
 from lemmax.expr import functionals, reductions
+from lemmax.expr.special import WRITTEN
 from lemmax.expr.tensor import Tensor
 from lemmax.parse import records as r
-from lemmax.parse.algebra import entrywise
+from lemmax.parse.algebra import entrywise, multiply, transpose
 from lemmax.parse.context import Context
 from lemmax.parse.failure import Failure, Span
 from lemmax.parse.forms import (
@@ -20,17 +22,26 @@ from lemmax.parse.forms import (
     applied,
     demand_scalar,
     described,
+    is_column,
     is_scalar,
     same_shape,
     total,
 )
 from lemmax.parse.meaning import mean
+from lemmax.parse.reader import read_exponent
 from lemmax.parse.scripts import joined
 
 _FROBENIUS = frozenset(["F", "HS", "Fro", "fro", "Frob"])
 _SPECTRAL = frozenset(["2", "op", "spec", r"2\to2", r"2\rightarrow2"])
 _NUCLEAR = frozenset(["*", r"\ast", "nuc", "S_1", "tr"])
 _MAXIMUM = frozenset([r"\infty", "max"])
+_MOST_WRITTEN_OUT = 6  # factors of a binomial coefficient
+_OF_NUMBERS: dict[str, Callable[..., sp.Expr]] = {
+    "floor": sp.floor,
+    "ceiling": sp.ceiling,
+    "binomial": lambda x, k: _binomial(x, k),
+    "factorial": lambda x: sp.gamma(x + 1),
+}
 
 
 def fenced(ctx: Context, part: r.Fence, around: r.Scripted | None) -> Form:
@@ -46,16 +57,45 @@ def fenced(ctx: Context, part: r.Fence, around: r.Scripted | None) -> Form:
     )
     if part.kind == "inner":
         return _inner(ctx, mean(ctx, part.parts[0]), mean(ctx, part.parts[1]), span)
+    if part.kind in _OF_NUMBERS:
+        numbers = [mean(ctx, p) for p in part.parts]
+        for number in numbers:
+            demand_scalar(ctx, number, "what is rounded" if part.kind in ("floor", "ceiling") else part.kind)
+        return entrywise(ctx, _OF_NUMBERS[part.kind], numbers, span, part.kind)
     inside = mean(ctx, part.parts[0])
     text = ctx.text(part.parts[0])
-    if part.kind == "floor":
-        demand_scalar(ctx, inside, "what is rounded")
-        return entrywise(ctx, sp.floor, [inside], span, "floor")
     if part.kind == "absolute":
         readings = (rf"\operatorname{{abs}}({text}), entry by entry", rf"\|{text}\|", rf"\det({text})")
         demand_scalar(ctx, inside, "an absolute value", readings)
         return entrywise(ctx, sp.Abs, [inside], span, "absolute value")
-    return norm(ctx, inside, sub, span)
+    weight = _weight(ctx, inside, around) if around is not None else None
+    return norm(ctx, inside, sub, span) if weight is None else _weighted(ctx, inside, weight, span)
+
+
+def _weight(ctx: Context, inside: Form, around: r.Scripted) -> Form | None:
+    r"""Return the matrix in the subscript of a vector norm, as in :math:`\|x\|_{A^{-1}}`."""
+    sub = joined(around.sub)
+    vector = ctx.is_trivial(inside.rows) or ctx.is_trivial(inside.columns)
+    if not sub or not vector or sub in _FROBENIUS | _SPECTRAL | _MAXIMUM | {"1", "1,1", r"\ell_1"}:
+        return None
+    try:
+        value = read_exponent(around.sub, around.sub_span[1]).value
+        found = None if value is None else mean(ctx, value)
+    except Failure:
+        return None
+    return None if found is None or is_scalar(ctx, found) else found
+
+
+def _weighted(ctx: Context, a: Form, weight: Form, span: Span) -> Form:
+    column = a if is_column(ctx, a) else transpose(a, a.span)
+    square = multiply(ctx, [transpose(column, a.span), weight, column], span)
+    return entrywise(ctx, sp.sqrt, [square], span, "norm")
+
+
+def _binomial(x: sp.Expr, k: sp.Expr) -> sp.Expr:
+    if k.is_Integer and 0 <= k <= _MOST_WRITTEN_OUT:
+        return sp.Mul(*[x - p for p in range(int(k))]) / sp.factorial(k)
+    return WRITTEN["binom"](x, k)
 
 
 def _double_bars(part: r.Fence) -> r.Fence:
@@ -85,7 +125,10 @@ def norm(ctx: Context, inside: Form, kind: str, span: Span) -> Form:
         return _largest(ctx, inside, span)
     if kind in ("1,1", r"\ell_1") or (vector and kind == "1"):
         return _sum_of(ctx, inside, span)
+    if vector and re.fullmatch(r"\d+(\.\d+)?", kind) and float(kind) > 1:
+        return _power_norm(ctx, inside, sp.Rational(kind), span)
     readings = {
+        "2,1": [rf"\sum_j \|{text}_{{:,j}}\|, of the columns", rf"\sum_i \|{text}_{{i,:}}\|, of the rows"],
         "": [rf"\|{text}\|_F, the Frobenius norm", rf"\|{text}\|_2, the largest singular value"],
         "1": [
             rf"\|{text}\|_{{1,1}}, the sum of absolute entries",
@@ -97,7 +140,7 @@ def norm(ctx: Context, inside: Form, kind: str, span: Span) -> Form:
         ],
     }.get(kind, [])
     what = f"the norm {kind or 'without a subscript'} of {described(ctx, inside)}"
-    known = r"F, 2, *, 1, \infty, \max"
+    known = r"F, 2, *, 1, \infty, \max; of vectors also numbers above 1, and weights such as A"
     raise Failure(
         span, f"{what} is not clear." if readings else f"{what} is not known; known: {known}.", readings
     )
@@ -114,6 +157,16 @@ def _sum_of(ctx: Context, a: Form, span: Span) -> Form:
     return Form(
         span, ONE, ONE, lambda row, column: total(ctx, lambda i, j: sp.Abs(a.entry(i, j)), a.rows, a.columns)
     )
+
+
+def _power_norm(ctx: Context, a: Form, p: sp.Rational, span: Span) -> Form:
+    def power(x: sp.Expr) -> sp.Expr:
+        return x**p if p.is_even else sp.Abs(x) ** p
+
+    def entry(row: sp.Expr, column: sp.Expr) -> sp.Expr:
+        return total(ctx, lambda i, j: power(a.entry(i, j)), a.rows, a.columns) ** (1 / p)
+
+    return Form(span, ONE, ONE, entry)
 
 
 def _largest(ctx: Context, a: Form, span: Span) -> Form:

@@ -29,6 +29,7 @@ _PAIRS = {
     "LSET": "RSET",
     "LANGLE": "RANGLE",
     "LFLOOR": "RFLOOR",
+    "LCEIL": "RCEIL",
     "LABS": "RABS",
     "LNORM": "RNORM",
     "BEGIN_MATRIX": "END_MATRIX",
@@ -36,7 +37,7 @@ _PAIRS = {
 }
 _CLOSING = frozenset(_PAIRS.values())
 _OPERANDS = _CLOSING | {"NUMBER", "LETTER", "GREEK", "WORD", "ONES", "INFINITY", "DOTS"}
-_OPERANDS |= {"SUBSCRIPT", "SUPERSCRIPT", "PRIME"}
+_OPERANDS |= {"SUBSCRIPT", "SUPERSCRIPT", "PRIME", "BANG"}
 _BARS = {"BAR": ("LABS", "RABS"), "DOUBLEBAR": ("LNORM", "RNORM")}
 _SCRIPTS = {"UNDERSCORE": "SUBSCRIPT", "CARET": "SUPERSCRIPT"}
 _STYLED = re.compile(r"\\([A-Za-z]+\*?)\s*(.*)\Z", re.DOTALL)
@@ -204,9 +205,19 @@ def _as(kind: str, token: Token, value: object = None) -> Token:
 def _script(mark: Token, inside: list[Token], end: int) -> Token:
     if not inside:
         raise Failure((span_of(mark)[0], end), f"the script after {str(mark)!r} is empty.")
+    if mark.type == "UNDERSCORE":
+        inside = _with_colons(inside)
     token = _as(_SCRIPTS[mark.type], mark, tuple(inside))
     token.end_pos = end
     return token
+
+
+def _with_colons(places: list[Token]) -> list[Token]:
+    r"""Return a subscript with ``A_{i \cdot}`` written as ``A_{i :}``: a dot that multiplies nothing."""
+    ends = {-1, len(places), *(p for p, t in enumerate(places) if t.type == "COMMA")}
+    return [
+        _as("COLON", t, ":") if t == r"\cdot" and {p - 1, p + 1} & ends else t for p, t in enumerate(places)
+    ]
 
 
 # -- kinds -------------------------------------------------------------------------------------

@@ -65,3 +65,43 @@ def test_gradients_of_attention(kernel: str) -> None:
     for g in lx.gradient(model.loss, model.weights):
         check_read_back(g, latex(g))
         check_read_back(g, latex(g, inline=True))
+
+
+def test_slopes_of_spectra_and_products() -> None:
+    n, m = lx.sizes("n m")
+    A, S, x = lx.tensor("A", n, m), lx.tensor("S", n, n), lx.tensor("x", n)
+    for functional, v in [
+        (lx.spectral_norm(A) ** 2 / 2, A),
+        (lx.sigma(A, 2), A),
+        (lx.sigma_min(A), A),
+        (lx.nuclear_norm(A), A),
+        (lx.cond(S), S),
+        (lx.lambda_max(S), S),
+        (lx.lambda_min(S @ S), S),
+        (lx.prod(x), x),
+    ]:
+        g = lx.gradient(functional, v)
+        back = lx.parse_latex(latex(g), [A, S, x], like=g)
+        assert lx.equal(back, g).name == "proved", latex(g)
+        check_read_back(g, latex(g))
+    H = lx.hessian(lx.prod(x), x)
+    back = lx.parse_latex(latex(H), [x], like=H, indices=["i", "j"])
+    arrays = {"x": np.array([2.0, 3.0, 5.0])}
+    np.testing.assert_allclose(lx.evaluate(back, arrays), lx.evaluate(H, arrays), rtol=1e-14)
+    np.testing.assert_allclose(lx.evaluate(H, arrays), [[0, 5, 3], [5, 0, 2], [3, 2, 0]], rtol=1e-14)
+
+
+def test_what_is_no_slope_of_a_spectrum_is_refused() -> None:
+    n, m = lx.sizes("n m")
+    A = lx.tensor("A", n, m)
+    for text in (r"\operatorname{dyad}(A)", r"\operatorname{proj}_1(A)", r"\operatorname{proj}_{\max}(A)"):
+        with pytest.raises(lx.ParseError):
+            lx.parse_latex(text, [A])
+
+
+def test_the_centring_matrix_stays_one() -> None:
+    n, m = lx.sizes("n m")
+    A = lx.tensor("A", n, m)
+    text = r"\Bigl( I_n - \frac{1}{n} \mathbf{1}_n \mathbf{1}_n^\top \Bigr) A"
+    read_from = lx.parse_latex(r"(I - \frac1n \mathbf 1 \mathbf 1^\top) A", [A])
+    assert latex(read_from) == text == latex(A - lx.mean(A, axis=0, keepdims=True))

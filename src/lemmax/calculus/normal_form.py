@@ -101,6 +101,7 @@ def _normal_node(node: Tensor, known: dict[str, Tensor]) -> Tensor:
         return node
     if isinstance(node, Apply):
         bare = Apply(node.function, tuple(known[t.digest] for t in node.operands), node.shape, node.params)
+        bare = _reduced_last(bare)
         define = DEFINITIONS.get(node.function)
         if define is None:
             return bare
@@ -123,6 +124,24 @@ def _normal_node(node: Tensor, known: dict[str, Tensor]) -> Tensor:
     terms = [Term(t.bound, sp.expand(t.expr)) for t in collect(done)]
     ordered = sorted(collect(p for t in terms for p in _split(t)), key=_text)
     return Lambda(node.shape, node.indices, tuple(ordered))
+
+
+def _reduced_last(node: Apply) -> Apply:
+    """Return a reduction of a lambda over its last axes: a product over rows is one over columns, turned."""
+    (t, *others), params = node.operands, dict(node.params)
+    axes, last = params.get("axes"), node.operands[0].ndim - 1
+    if (
+        others
+        or not isinstance(t, Lambda)
+        or not isinstance(axes, tuple)
+        or params.get("keepdims") is not False
+    ):
+        return node
+    if node.ndim != t.ndim - len(axes) or max(axes) - len(axes) == last - len(axes) == min(axes) - 1:
+        return node
+    kept = tuple(p for p in range(t.ndim) if p not in axes)
+    params["axes"] = tuple(range(len(kept), t.ndim))
+    return Apply(node.function, (_with_axes(t, (*kept, *sorted(axes))),), node.shape, params)
 
 
 def _text(term: Term) -> str:

@@ -6,6 +6,7 @@ Index ranges are inferred from use: ``A[i, j]`` gives ``i`` and ``j`` the sizes 
 from __future__ import annotations
 
 import inspect
+import itertools
 from collections.abc import Callable
 
 import sympy as sp
@@ -132,7 +133,27 @@ def index_ranges(expr: sp.Expr) -> dict[sp.Symbol, Size]:
 
 def to_terms(expr: sp.Expr, ranges: dict[sp.Symbol, Size]) -> tuple[Term, ...]:
     """Return a body as terms; a ``Sum`` inside a function becomes an operand of its own."""
+    if expr.has(sp.KroneckerDelta):
+        expr = expr.replace(lambda e: isinstance(e, sp.Mul | sp.Sum), _multiplied_out)
     return tuple(_term(part, ranges) for part in sp.Add.make_args(expr))
+
+
+def _multiplied_out(e: sp.Expr) -> sp.Expr:
+    r"""Multiply out :math:`\sum_k (\delta_{ik} - 1/n) X_{kj}`: deltas are factors, no summands."""
+    if isinstance(e, sp.Sum):
+        inner = e.function
+        is_split = isinstance(inner, sp.Add) and inner.has(sp.KroneckerDelta) and not inner.has(sp.Sum)
+        return sp.Add(*[sp.Sum(part, *e.limits) for part in inner.args]) if is_split else e
+    totals = [f for f in e.args if f.is_Add and any(_is_delta(part) for part in f.args)]
+    if not totals:
+        return e
+    rest = sp.Mul(*[f for f in e.args if f not in totals])
+    return sp.Add(*[rest * sp.Mul(*parts) for parts in itertools.product(*[f.args for f in totals])])
+
+
+def _is_delta(part: sp.Expr) -> bool:
+    coefficient, rest = part.as_coeff_Mul()
+    return bool(coefficient.is_number and isinstance(rest, sp.KroneckerDelta))
 
 
 def _term(part: sp.Expr, ranges: dict[sp.Symbol, Size]) -> Term:

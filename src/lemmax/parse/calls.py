@@ -9,7 +9,7 @@ import sympy as sp
 
 from lemmax.expr import functionals, linalg, reductions
 from lemmax.expr.functions import ELEMENTWISE, step
-from lemmax.expr.nodes import Apply
+from lemmax.expr.nodes import Apply, Param
 from lemmax.expr.special import SPECIAL, WRITTEN, write_out
 from lemmax.expr.tensor import Tensor
 from lemmax.parse import records as r
@@ -30,9 +30,12 @@ from lemmax.parse.forms import (
     total,
     whole,
 )
+from lemmax.parse.integers import integer
 from lemmax.parse.meaning import mean
 from lemmax.parse.pairs import paired
+from lemmax.parse.reader import read_places
 from lemmax.parse.scripts import joined
+from lemmax.rules import spectra
 
 _MOST_ARGUMENTS = 20
 
@@ -239,6 +242,37 @@ def _of_matrix(function: Callable[[Tensor], Tensor]) -> Callable[[Context, r.Cal
     return lambda ctx, part: _functional(ctx, part, function)
 
 
+def _of_spectrum(ctx: Context, part: r.Call) -> Form:
+    r"""The slopes of singular values and eigenvalues: ``dyad_k``, ``dyad_\min``, ``proj_\max``, ``polar``."""
+    (a,) = _arguments(ctx, part, sub=part.function != "polar")
+    which = joined(part.head.sub) if part.head is not None else ""
+    known = {"dyad": ("min",), "proj": ("min", "max"), "polar": ("",)}[part.function]
+    if part.function == "proj":
+        demand_square(ctx, a, ctx.text(part))
+    if which in known:
+        at: Param = "last" if part.function == "dyad" else which
+    elif part.function == "dyad" and which:
+        assert part.head is not None
+        places = read_places(part.head.sub, part.head.sub_span[1]).places
+        if len(places) != 1 or places[0].low is None:
+            raise Failure(part.span, f"{ctx.text(part)}: expected the number of a singular value.")
+        at = integer(ctx, places[0].low)
+    else:
+        raise Failure(
+            part.span,
+            rf"{ctx.text(part)}: expected dyad_k or dyad_{{\min}}, proj_{{\min}} or proj_{{\max}}, or polar.",
+        )
+
+    def make(x: Whole) -> Tensor:
+        if part.function == "polar":
+            return spectra.polar(x.tensor)
+        if part.function == "proj":
+            return spectra.eigen_projector(x.tensor, str(at))
+        return spectra.singular_dyad(x.tensor, int(at) if isinstance(at, sp.Integer) else at)
+
+    return applied(ctx, a, make, a.rows, a.columns, part.span)
+
+
 def _trace(ctx: Context, part: r.Call) -> Form:
     (a,) = _arguments(ctx, part)
     size = demand_square(ctx, a, "a trace")
@@ -344,6 +378,9 @@ _RULES: dict[str, Callable[[Context, r.Call], Form]] = {
     "logdet": _of_matrix(linalg.logdet),
     "rank": _of_matrix(functionals.rank),
     "cond": _of_matrix(functionals.cond),
+    "dyad": _of_spectrum,
+    "proj": _of_spectrum,
+    "polar": _of_spectrum,
     "diag": _diag,
     "Diag": _diag,
     "vec": _vec,

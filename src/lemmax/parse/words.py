@@ -27,7 +27,7 @@ _TWO = {"hypot", "logaddexp", "beta", "poch", "binom"}  # functions of two argum
 _SAME = _words(
     "exp log sqrt sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh erf sigmoid",
     "softplus relu step sign abs floor ceiling pow max min prod logsumexp softmax",
-    "tr det logdet rank cond vec diag onehot dist conv blkdiag",
+    "dyad polar proj tr det logdet rank cond vec diag onehot dist conv blkdiag",
 )
 FUNCTIONS: dict[str, str] = {
     **{name.replace("_", ""): name for name in sorted({*SPECIAL, *WRITTEN} - _TWO)},

@@ -186,3 +186,15 @@ def test_merged_axes_read_like_the_block() -> None:
     assert lx.latex(lx.merge(hessian, (0, 1), (2, 3))) == r"A^\top A \otimes I_p"
     assert lx.latex(lx.merge(lx.permute(hessian, (1, 0, 3, 2)), (0, 1), (2, 3))) == r"I_p \otimes A^\top A"
     assert lx.latex(lx.kron(A, B) @ lx.vec(lx.tensor("Z", n, q))) == r"(A \otimes B) \operatorname{vec}(Z)"
+
+
+def test_a_sum_of_equal_terms_is_a_size() -> None:
+    """In the Hessian of batch normalisation a summed index is left in no factor."""
+    n, d = lx.sizes("n d")
+    X, g = lx.tensor("X", n, d), lx.tensor("g", d)
+    centred = X - lx.mean(X, axis=0)
+    H = lx.hessian(lx.sum((centred / lx.sqrt(lx.mean(centred**2, axis=0) + 1) * g) ** 3), X)
+    back = lx.parse_latex(lx.latex(H), [X, g])
+    arrays = {"X": np.random.default_rng(0).normal(size=(4, 2)), "g": np.array([1.5, -0.5])}
+    want = lx.evaluate(lx.merge(H, (0, 1), (2, 3)), arrays)
+    np.testing.assert_allclose(lx.evaluate(back, arrays), want, rtol=1e-12, atol=1e-12)

@@ -124,7 +124,10 @@ class IndexGraph:
         for u in self.inner:
             if not self._at(u):
                 self.inner.remove(u)
-                self.scalars.append(total(self.vectors.pop(u)))
+                if u in self.vectors:
+                    self.scalars.append(total(self.vectors.pop(u)))
+                else:
+                    self.coefficient *= self.sizes[u]  # a sum of equal terms
                 return True
         return False
 

@@ -207,3 +207,23 @@ def test_all_functions_that_sympy_prints_for_numpy_and_scipy_are_known() -> None
     missing = {f for f in printed if ours.get(f, f) not in known} - polynomials - {"assoc_laguerre"}
     assert not missing
     assert special_of(sp.exp(sp.Symbol("t"))) is None
+
+
+def test_more_of_sympy_in_bodies() -> None:
+    a, b = np.array([-1.5, 0.0, 0.5, 2.25]), np.array([1.0, 2.0, -0.5, 0.75])
+    for body, want in [
+        (lambda i: sp.erf2(x[i], y[i]), scipy.special.erf(b) - scipy.special.erf(a)),
+        (lambda i: sp.li(y[i] + 2), scipy.special.expi(np.log(b + 2))),
+        (lambda i: sp.frac(x[i]), np.mod(a, 1)),
+        (lambda i: sp.Mod(x[i], 2), np.mod(a, 2)),
+        (lambda i: sp.Heaviside(x[i]), np.heaviside(a, 0.5)),
+        (lambda i: sp.Heaviside(x[i], 1), np.heaviside(a, 1)),
+    ]:
+        t = lx.tensor_from(body)
+        arrays = {k: v for k, v in {"x": a, "y": b}.items() if k in lx.compile(t).inputs}
+        np.testing.assert_allclose(lx.evaluate(t, arrays), want, rtol=1e-14)
+        np.testing.assert_allclose(lx.compile(t)(**arrays), want, rtol=1e-14)
+    with pytest.raises(lx.NonSmooth):
+        lx.gradient(lx.sum(lx.tensor_from(lambda i: sp.Mod(x[i], 2))), x)
+    with pytest.raises(lx.LemmaxError, match="atan2"):
+        lx.compile(lx.tensor_from(lambda i: sp.atan2(x[i], y[i])))

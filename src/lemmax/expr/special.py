@@ -159,6 +159,17 @@ _CLASSES: dict[type[sp.Basic], str] = {
 }  # fmt: skip
 
 
+_IN_BODIES: dict[type[sp.Basic], Callable[..., sp.Expr]] = {
+    **{kind: WRITTEN[name] for kind, name in _CLASSES.items()},
+    sp.erf2: lambda x, y: sp.erf(y) - sp.erf(x),
+    sp.li: lambda x: sp.Ei(sp.log(x)),
+    sp.frac: lambda x: x - sp.floor(x),
+    sp.Mod: lambda x, y: x - y * sp.floor(x / y),
+    sp.Heaviside: lambda x, at_zero: (1 + sp.sign(x)) / 2 + (at_zero - sp.S.Half) * (1 - sp.sign(x) ** 2),
+}
+"""How bodies of index lambdas that hold other functions of SymPy are written."""
+
+
 def _softplus(x: sp.Expr) -> sp.Expr:
     from lemmax.expr.functions import softplus
 
@@ -167,13 +178,17 @@ def _softplus(x: sp.Expr) -> sp.Expr:
 
 def write_out(expr: sp.Expr) -> sp.Expr:
     """Return a body with SymPy's functions of the first kind written by those that every reading knows."""
-    if not any(type(f) in _CLASSES for f in expr.atoms(sp.Function)):
+    if not any(type(f) in _IN_BODIES for f in expr.atoms(sp.Function)):
         return expr
 
     def written(node: sp.Basic) -> sp.Basic:
-        return WRITTEN[_CLASSES[type(node)]](*node.args)
+        return _IN_BODIES[type(node)](*node.args)
 
-    result: sp.Expr = expr.replace(lambda node: type(node) in _CLASSES, written)
+    def is_meant(node: sp.Basic) -> bool:
+        # of an index, a remainder says which entry
+        return type(node) in _IN_BODIES and (not isinstance(node, sp.Mod) or node.has(sp.Indexed))
+
+    result: sp.Expr = expr.replace(is_meant, written)
     return result
 
 

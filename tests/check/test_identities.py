@@ -46,11 +46,18 @@ PROVED = {
     "sigmoid": (lx.sigmoid(x) + lx.sigmoid(-x), ones),
     "simplex": (lx.sum(lx.softmax(x) * (x - lx.sum(lx.softmax(x) * x))), 0 * s),
     "orthogonal": (lx.norm(Q @ x), lx.norm(x)),
+    "slope of the det of a product": (lx.gradient(lx.det(A @ B @ A), B), lx.det(A @ B @ A) * lx.inv(B).T),
+    "inverse of a product of three": (lx.inv(A @ B @ A), lx.inv(A) @ lx.inv(B) @ lx.inv(A)),
+    "pseudo-inverse of full rank": (2 * lx.pinv(X).T, lx.gradient(lx.logdet(X.T @ X), X)),
+    "pseudo-inverse of more columns": (lx.pinv(X), X.T @ lx.inv(X @ X.T)),
+    "pseudo-inverse of a transpose": (lx.pinv(X.T), lx.pinv(X).T),
+    "pseudo-inverse of an inverse": (lx.pinv(A) @ x, lx.inv(A) @ x),
     "norm of a multiple": (lx.norm(s * x), lx.abs(s) * lx.norm(x)),
 }
 
 UNPROVABLE = {  # false somewhere that both sides are defined, each by a condition that is easily overlooked
     "inverse of a product of rectangles": (lx.inv(U @ V) @ U @ V, 2 * eye),
+    "pseudo-inverse of the other Gram matrix": (lx.pinv(X), X.T @ lx.inv(X @ X.T + lx.eye(n))),
     "sum over some rows of an orthogonal matrix": (
         lx.tensor("Q", 3, 3, orthogonal=True)[:2].T @ lx.tensor("Q", 3, 3, orthogonal=True)[:2],
         lx.eye(3),

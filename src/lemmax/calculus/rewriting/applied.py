@@ -18,6 +18,7 @@ from lemmax.calculus.terms import split_factors
 from lemmax.expr import arithmetic, functions, linalg, reductions
 from lemmax.expr.indexing import merge
 from lemmax.expr.indices import free_indices, fresh
+from lemmax.expr.matrix_functions import pinv
 from lemmax.expr.nodes import Apply, Input, Lambda, Term
 from lemmax.expr.sizes import product, same_size
 from lemmax.expr.tensor import Tensor
@@ -79,6 +80,25 @@ def _prod(engine: Engine, node: Apply) -> Tensor | None:
         result = result * factor
     engine.ledger.note("product")
     return result
+
+
+def _pseudo_inverse(engine: Engine, node: Apply) -> Tensor | None:
+    """Write the pseudo-inverse by an inverse of a Gram matrix that occurs, and so exists."""
+    a = node.operands[0]
+    if a.ndim != 2:
+        return None
+    if a.digest in engine.inverted:
+        engine.ledger.note("pseudo-inverse of full rank")
+        return linalg.inv(a)
+    turned = linalg.matrix_transpose(a)
+    if isinstance(a, Lambda) and isinstance(engine.tensor(turned), Input):
+        engine.ledger.note("pseudo-inverse of a transpose")
+        return linalg.matrix_transpose(pinv(engine.tensor(turned)))
+    for gram, left in ((turned @ a, True), (a @ turned, False)):
+        if engine.tensor(gram).digest in engine.inverted:
+            engine.ledger.note("pseudo-inverse of full rank")
+            return linalg.inv(gram) @ turned if left else turned @ linalg.inv(gram)
+    return None
 
 
 # -- matrices -----------------------------------------------------------------------------------------
@@ -257,6 +277,7 @@ RULES: Mapping[str, Rule] = {
     "logsumexp": _logsumexp,
     "prod": _prod,
     "inv": _inverse,
+    "pinv": _pseudo_inverse,
     "det": _det,
     "logdet": _logdet,
     "split": _split,

@@ -54,12 +54,12 @@ def is_invertible_in_general(m: Tensor) -> bool:
 
 
 def _is_invertible_summand(term: Term, m: Lambda) -> bool:
-    if term.bound:
-        return False
     i, j = m.indices
     coefficient, factors = split_factors(term.expr)
     if not is_generic(coefficient):
         return False
+    if term.bound:
+        return _is_chain(factors, [k for k, _ in term.bound], (i, j))
     delta = sp.KroneckerDelta(i, j)
     if delta in factors:
         rest = [f.as_base_exp()[0] for f in factors if f != delta]
@@ -69,6 +69,29 @@ def _is_invertible_summand(term: Term, m: Lambda) -> bool:
     t = entry_tensor(factors[0])
     assert t is not None
     return t.ndim == 2 and all(map(same_size, t.shape, m.shape)) and is_invertible_in_general(t)
+
+
+def _is_chain(factors: list[sp.Expr], inner: list[sp.Symbol], ends: tuple[sp.Symbol, sp.Symbol]) -> bool:
+    """Are factors a product of square matrices, each invertible in general?  So is their product then."""
+    links: dict[sp.Symbol, list[sp.Expr]] = {}
+    for f in factors:
+        t = entry_tensor(f)
+        if not isinstance(f, sp.Indexed) or t is None or t.ndim != 2 or not is_invertible_in_general(t):
+            return False
+        for k in f.indices:
+            links.setdefault(k, []).append(f)
+    if set(links) != {*inner, *ends} or len(factors) != len(inner) + 1:
+        return False
+    if any(len(links[k]) != (1 if k in ends else 2) for k in links):
+        return False
+    # a path from one end to the other passes all factors; what is left would be a loop, a trace
+    at, passed = ends[0], 0
+    last: sp.Expr | None = None
+    while at != ends[1]:
+        (last,) = [f for f in links[at] if f is not last][:1]
+        p, q = last.indices
+        at, passed = (q if at == p else p), passed + 1
+    return passed == len(factors)
 
 
 def _inputs(expr: sp.Expr) -> set[str]:

@@ -69,6 +69,13 @@ _TABLE = (
         "M invertible",
         "Helton, Stankus and Wavrik, Computer simplification of formulas in linear systems theory (1998)",
     ),
+    Rewrite(
+        "pseudo-inverse of full rank",
+        r"A^+ = (A^\top A)^{-1} A^\top, \quad A^+ = A^\top (A A^\top)^{-1}",
+        "A^T A, or A A^T, invertible",
+        _HJ + ", 7.3",
+    ),
+    Rewrite("pseudo-inverse of a transpose", r"(A^\top)^+ = (A^+)^\top", "", _HJ + ", 7.3"),
     Rewrite("cancellation", r"M X = 0 \implies X = 0", "M invertible", _HJ + ", 0.5"),
     Rewrite("det of a product", r"\det(A B) = \det A \det B", "A, B square", _HJ + ", 0.3"),
     Rewrite("det of a multiple", r"\det(c A) = c^n \det A", "", _HJ + ", 0.3"),

@@ -41,15 +41,20 @@ def derivations() -> dict[str, lx.Derivation]:
     }
 
 
+@functools.cache
+def text_of(name: str, notation: Literal["matrix", "index"] = "matrix") -> str:
+    return derivations()[name].latex(notation)
+
+
 @pytest.mark.requires("latex")
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("notation", ["matrix", "index"])
 def test_documents_compile_without_errors_overfull_boxes_or_open_references(
-    name: str, notation: str, tmp_path: Path
+    name: str, notation: Literal["matrix", "index"], tmp_path: Path
 ) -> None:
     from lemmax.typeset.pdf import compile_pdf
 
-    log = compile_pdf(derivations()[name].latex(notation), tmp_path / "out.pdf")  # type: ignore[arg-type]
+    log = compile_pdf(text_of(name, notation), tmp_path / "out.pdf")
     assert (tmp_path / "out.pdf").stat().st_size > 10_000
     assert log.errors == ()
     assert log.undefined == ()
@@ -59,7 +64,7 @@ def test_documents_compile_without_errors_overfull_boxes_or_open_references(
 @pytest.mark.parametrize("name", NAMES)
 def test_every_step_is_there_with_its_rule_and_no_tensor_goes_without_a_name(name: str) -> None:
     derivation = derivations()[name]
-    text = derivation.latex()
+    text = text_of(name)
     assert text.count(r"\begin{step}") == len(derivation.steps)
     for step in derivation.steps:
         assert step.rule.replace("_", " ") in text
@@ -69,7 +74,7 @@ def test_every_step_is_there_with_its_rule_and_no_tensor_goes_without_a_name(nam
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_step_that_changes_nothing_in_print_says_so_and_repeats_no_formula(name: str) -> None:
-    text = derivations()[name].latex()
+    text = text_of(name)
     steps = re.findall(r"\\begin\{step\}.*?\\end\{step\}", text, re.S)
     formulas = [re.search(r"\\begin\{equation\}.*?\n(.*)\\end\{equation\}", step, re.S) for step in steps]
     shown = [found[1] for found in formulas if found is not None]
@@ -80,13 +85,13 @@ def test_a_step_that_changes_nothing_in_print_says_so_and_repeats_no_formula(nam
 
 
 def test_deltas_stay_visible_until_they_are_contracted() -> None:
-    text = derivations()["least squares"].latex("index")
+    text = text_of("least squares", "index")
     assert re.search(r"\\delta\^\{?n\}?_\{", text)
     assert r"\frac{\partial f}{\partial W_{" in text
 
 
 def test_the_result_and_its_layout_are_stated() -> None:
-    text = derivations()["softmax"].latex()
+    text = text_of("softmax")
     assert r"\frac{1}{\sqrt{d}} \sum_{i} X_i^\top \bar{A}_{ih} X_i W^K_h" in text
     assert "shape of its variable" in text
 
@@ -110,22 +115,22 @@ def test_a_derivation_becomes_a_pdf_file(tmp_path: Path) -> None:
 
 
 def test_sources_are_cited_and_words_are_not() -> None:
-    text = derivations()["softmax"].latex()
+    text = text_of("softmax")
     assert text.count(r"\bibitem") == 2 and "eq. 4.106" in text
     sliced = lx.derive(lx.sqnorm(X[0]), X).latex()
     assert text.count("Griewank") == 1 and "linear." not in sliced.split("thebibliography")[1]
 
 
 def test_blocks_and_what_is_known_of_their_parts_are_stated() -> None:
-    text = derivations()["block of softmax"].latex()
+    text = text_of("block of softmax")
     assert r"\title{Derivation of the Hessian block in $W^Q_h$ and $W^K_h$" in text
     left = r"\frac{\partial^2 f}{\partial \operatorname{vec}(W^Q_h) \, \partial \operatorname{vec}(W^K_"
     assert left in text and "both row by row" in text
     assert "both column by column" in derivations()["block of softmax"].latex(vec="column")
-    outer = derivations()["outer part"].latex()
+    outer = text_of("outer part")
     assert "positive semidefinite, because the curvature is the identity" in outer
     assert r"\biggr)_{\mathrm{outer}}" in outer
-    functional = derivations()["functional part"].latex()
+    functional = text_of("functional part")
     assert "The functional part is linear in" in functional
     cubic = lx.derive(lx.sum((lx.tanh(X @ W) - Y) ** 3), W, order=2, part="outer")
     assert "It was not shown that this part is positive semidefinite" in cubic.latex()

@@ -33,11 +33,6 @@ def assert_expected(report: Report, instances: int) -> None:
         assert all(sizes[name] <= most for name, most in SMALL.items() if name in sizes), str(report)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_verdict_on_few_instances(path: Path) -> None:
-    assert_expected(lx.check(theorem_of(path), instances=FEW, seed=0), FEW)
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

@@ -107,8 +107,12 @@ MODELS = [
 ]
 
 
+# a mask that is added is one more summand of the logits, as the causal one
+GRADIENTS = [model for model in MODELS if not model.name.endswith("additive")]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("model", MODELS, ids=[model.name for model in MODELS])
+@pytest.mark.parametrize("model", GRADIENTS, ids=[model.name for model in GRADIENTS])
 def test_gradients_of_models(model: lx.models.AttentionModel | lx.models.ClassifierModel) -> None:
     for weight in model.weights:
         gradient = lx.gradient(model.loss, weight)

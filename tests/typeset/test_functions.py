@@ -204,6 +204,14 @@ def test_inverses_of_symmetric_matrices_need_no_transpose() -> None:
         (lx.gradient(lx.logdet(gram), X), r"2 X (X^\top X)^{-1}"),
         (lx.gradient(lx.logdet(gram + s * lx.eye(m)), X), r"2 X (X^\top X + s \, I_m)^{-1}"),
         (lx.inv(S).T @ y, r"S^{-1} y"),
+        (
+            lx.gradient(lx.dot(y, lx.inv(X @ X.T + S) @ y), X),
+            r"-2 (X X^\top + S)^{-1} y y^\top (X X^\top + S)^{-1} X",
+        ),
+        (
+            lx.gradient(lx.logdet(X @ X.T + S) - lx.dot(y, lx.inv(X @ X.T + S) @ y), X),
+            r"2 (X X^\top + S)^{-1} (I_n + y y^\top (X X^\top + S)^{-1}) X",
+        ),
         (lx.pinv(S).T @ y, r"S^{+} y"),
         (lx.inv(X @ X.T + S).T, r"(X X^\top + S)^{-1}"),
         (lx.inv(S @ lx.diag(y)).T @ y, r"(S \operatorname{Diag}(y))^{-\top} y"),

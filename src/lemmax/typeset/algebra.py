@@ -348,6 +348,11 @@ def linear(parts: Sequence[tuple[sp.Expr, Node]], shape: tuple[Size, Size]) -> N
         parts = [
             q for c, x in parts for q in (zip(x.data, x.args, strict=True) if _is_sum(c, x) else [(c, x)])
         ]
+    from lemmax.typeset.expansion import merged
+
+    parts = merged(parts)
+    if not parts:
+        return zeros(*shape)
     if len(parts) == 1 and parts[0][0] == 1:
         return parts[0][1]
     whole = make("linear", tuple(x for _, x in parts), tuple(c for c, _ in parts), shape)

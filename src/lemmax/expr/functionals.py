@@ -9,6 +9,7 @@ from __future__ import annotations
 import sympy as sp
 
 from lemmax.errors import InvalidArgument, ShapeError
+from lemmax.expr.arguments import of_tensors
 from lemmax.expr.linalg import square_size
 from lemmax.expr.nodes import Apply
 from lemmax.expr.sizes import Size, as_size, is_one
@@ -21,48 +22,57 @@ def _functional(name: str, a: Tensor, **params: sp.Expr) -> Tensor:
     return Apply(name, (a,), a.shape[:-2], dict(params))
 
 
+@of_tensors
 def rank(a: Tensor) -> Tensor:
     """Return the matrix rank (over the reals) of the last two axes."""
     return _functional("rank", a)
 
 
+@of_tensors
 def sigma(a: Tensor, k: Size | int) -> Tensor:
     """Return the ``k``-th largest singular value, ``k >= 1``; it is 0 for ``k > min(shape)``."""
     return _functional("sigma", a, k=as_size(k))
 
 
+@of_tensors
 def sigma_min(a: Tensor) -> Tensor:
     """Return the smallest of the ``min(rows, columns)`` singular values."""
     return _functional("sigma_min", a)
 
 
+@of_tensors
 def spectral_norm(a: Tensor) -> Tensor:
     """Return the largest singular value."""
     return _functional("spectral_norm", a)
 
 
+@of_tensors
 def nuclear_norm(a: Tensor) -> Tensor:
     """Return the sum of the singular values."""
     return _functional("nuclear_norm", a)
 
 
+@of_tensors
 def cond(a: Tensor) -> Tensor:
     """Return the condition number in the spectral norm, sigma_1 / sigma_min (infinite if sigma_min is 0)."""
     return _functional("cond", a)
 
 
+@of_tensors
 def lambda_min(a: Tensor) -> Tensor:
     """Return the smallest eigenvalue of the symmetric part of square matrices."""
     square_size("lambda_min", a)
     return _functional("lambda_min", a)
 
 
+@of_tensors
 def lambda_max(a: Tensor) -> Tensor:
     """Return the largest eigenvalue of the symmetric part of square matrices."""
     square_size("lambda_max", a)
     return _functional("lambda_max", a)
 
 
+@of_tensors
 def hull_distance(points: Tensor, target: Tensor) -> Tensor:
     r"""Return the Euclidean distance of ``target`` from a Minkowski sum of convex hulls.
 

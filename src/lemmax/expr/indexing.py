@@ -8,6 +8,7 @@ from typing import Any
 import sympy as sp
 
 from lemmax.errors import InvalidArgument, ShapeError
+from lemmax.expr.arguments import of_tensors
 from lemmax.expr.axes import one_axis
 from lemmax.expr.indices import free_indices, is_index
 from lemmax.expr.nodes import Apply, Lambda, Term
@@ -163,6 +164,7 @@ def stack(tensors: list[Tensor] | tuple[Tensor, ...], axis: int = 0) -> Tensor:
     return concat([getitem(t, key) for t in tensors], axis=at)
 
 
+@of_tensors
 def merge(t: Tensor, *groups: tuple[int, ...]) -> Tensor:
     r"""Return ``t`` with groups of axes merged, row-major.
 
@@ -181,6 +183,7 @@ def merge(t: Tensor, *groups: tuple[int, ...]) -> Tensor:
     return Apply("merge", (t,), shape, {"groups": groups})
 
 
+@of_tensors
 def split(t: Tensor, groups: tuple[tuple[int, ...], ...], shape: tuple[Size, ...]) -> Tensor:
     """Return the inverse of :func:`merge`: ``split(merge(T, *groups), groups, T.shape)`` is ``T``.
 
@@ -204,11 +207,13 @@ def split(t: Tensor, groups: tuple[tuple[int, ...], ...], shape: tuple[Size, ...
     return Apply("split", (t,), sizes, {"groups": groups})
 
 
+@of_tensors
 def vec(t: Tensor) -> Tensor:
     """Return all entries as one vector, row-major (last axis fastest)."""
     return merge(t, tuple(range(t.ndim))) if t.ndim > 1 else t
 
 
+@of_tensors
 def kron(a: Tensor, b: Tensor) -> Tensor:
     """Return the Kronecker product of two matrices (or vectors)."""
     if a.ndim != b.ndim or a.ndim not in (1, 2):

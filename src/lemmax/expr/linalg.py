@@ -5,6 +5,7 @@ from __future__ import annotations
 import sympy as sp
 
 from lemmax.errors import InvalidArgument, ShapeError
+from lemmax.expr.arguments import of_tensors
 from lemmax.expr.arithmetic import broadcast_entry, broadcast_shape
 from lemmax.expr.indices import bound_index, free_indices
 from lemmax.expr.nodes import Apply, Lambda, Term
@@ -51,6 +52,7 @@ def _entry(t: Tensor, family: tuple[sp.Symbol, ...], core: tuple[sp.Expr, ...]) 
     return t.entry(*zero, *core)
 
 
+@of_tensors
 def transpose(a: Tensor) -> Tensor:
     """Return the transpose of a matrix; scalars and vectors are returned as they are.
 
@@ -64,6 +66,7 @@ def transpose(a: Tensor) -> Tensor:
     return permute(a, tuple(reversed(range(a.ndim))))
 
 
+@of_tensors
 def matrix_transpose(a: Tensor) -> Tensor:
     """Return ``A`` with its last two axes exchanged."""
     if a.ndim < 2:
@@ -71,6 +74,7 @@ def matrix_transpose(a: Tensor) -> Tensor:
     return permute(a, (*range(a.ndim - 2), a.ndim - 1, a.ndim - 2))
 
 
+@of_tensors
 def permute(a: Tensor, axes: tuple[int, ...]) -> Tensor:
     """Return ``A`` with its axes in the order ``axes`` (NumPy's ``transpose``)."""
     if sorted(axes) != list(range(a.ndim)):
@@ -93,6 +97,7 @@ def square_size(what: str, a: Tensor) -> Size:
     return a.shape[-1]
 
 
+@of_tensors
 def trace(a: Tensor) -> Tensor:
     """Return the trace over the last two axes."""
     n = square_size("trace", a)
@@ -101,6 +106,7 @@ def trace(a: Tensor) -> Tensor:
     return Lambda(a.shape[:-2], indices, (Term(((k, n),), a.entry(*indices, k, k)),))
 
 
+@of_tensors
 def diag(a: Tensor) -> Tensor:
     """Return the diagonal matrix of a vector, or the diagonal of a matrix (last axes)."""
     if a.ndim == 0:
@@ -120,6 +126,7 @@ def eye(n: Size | int) -> Tensor:
     return Lambda((s, s), (i, j), (Term((), sp.KroneckerDelta(i, j)),))
 
 
+@of_tensors
 def outer(a: Tensor, b: Tensor) -> Tensor:
     """Return all products of an entry of ``a`` with one of ``b``: shape ``a.shape + b.shape``."""
     indices = free_indices(a.ndim + b.ndim)
@@ -127,6 +134,7 @@ def outer(a: Tensor, b: Tensor) -> Tensor:
     return Lambda(a.shape + b.shape, indices, (Term((), expr),))
 
 
+@of_tensors
 def dot(a: Tensor, b: Tensor) -> Tensor:
     """Return the sum of products of entries of two tensors of one shape (Frobenius inner product)."""
     shape = broadcast_shape("dot", a, b)
@@ -135,12 +143,14 @@ def dot(a: Tensor, b: Tensor) -> Tensor:
     return Lambda((), (), (Term(bound, broadcast_entry(a, ks) * broadcast_entry(b, ks)),))
 
 
+@of_tensors
 def inv(a: Tensor) -> Tensor:
     """Return the inverse of square matrices."""
     square_size("inv", a)
     return Apply("inv", (a,), a.shape)
 
 
+@of_tensors
 def det(a: Tensor) -> Tensor:
     r"""Return the determinant of square matrices.
 
@@ -178,6 +188,7 @@ def _scalar_factor(a: Tensor) -> tuple[Tensor | None, Tensor]:
     return scale, Lambda(a.shape, a.indices, (Term((), sp.Mul(*inside)),))
 
 
+@of_tensors
 def logdet(a: Tensor) -> Tensor:
     """Return the logarithm of the determinant (defined where it is positive)."""
     square_size("logdet", a)

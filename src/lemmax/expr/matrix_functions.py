@@ -8,6 +8,7 @@ from __future__ import annotations
 import sympy as sp
 
 from lemmax.errors import InvalidArgument, ShapeError
+from lemmax.expr.arguments import of_tensors
 from lemmax.expr.arithmetic import broadcast_shape
 from lemmax.expr.indices import free_indices, is_index
 from lemmax.expr.linalg import eye, inv, matmul, matrix_transpose, square_size
@@ -19,6 +20,7 @@ MOST_FACTORS = 6
 """Powers up to this one are written as products, so that all rules for products apply to them."""
 
 
+@of_tensors
 def solve(a: Tensor, b: Tensor) -> Tensor:
     r"""Return the solution X of ``A X = B``, for invertible A; evaluated by elimination, not by an inverse.
 
@@ -58,6 +60,7 @@ def _repeated(t: Tensor, lead: tuple[sp.Expr, ...]) -> Tensor:
     return Lambda(lead + t.shape[-2:], indices, (Term((), t.entry(*at)),))
 
 
+@of_tensors
 def pinv(a: Tensor) -> Tensor:
     r"""Return the Moore-Penrose inverse :math:`A^+` of matrices (..., m, n), of shape (..., n, m).
 
@@ -69,6 +72,7 @@ def pinv(a: Tensor) -> Tensor:
     return Apply("pinv", (a,), (*a.shape[:-2], a.shape[-1], a.shape[-2]))
 
 
+@of_tensors
 def matrix_power(a: Tensor, k: int | sp.Expr) -> Tensor:
     r"""Return :math:`A^k` for an integer ``k`` (a number, or an expression in sizes); :math:`A^0` is I.
 
@@ -112,6 +116,7 @@ def cofactors(a: Tensor, order: int = 1) -> Tensor:
     return Apply("cofactors", (a,), a.shape[:-2] + (n, n) * order, {"order": order})
 
 
+@of_tensors
 def adjugate(a: Tensor) -> Tensor:
     r"""Return the adjugate, :math:`\det(A) A^{-1}` where A is invertible; it exists for every square A."""
     return matrix_transpose(cofactors(a))

@@ -9,6 +9,7 @@ from typing import TypeAlias
 import sympy as sp
 
 from lemmax.errors import InvalidArgument
+from lemmax.expr.arguments import of_tensors
 from lemmax.expr.axes import Axis, some_axes
 from lemmax.expr.functionals import nuclear_norm, spectral_norm
 from lemmax.expr.functions import of_tensor
@@ -21,6 +22,7 @@ from lemmax.expr.tensor import Tensor
 Order: TypeAlias = int | float | str | sp.Expr | None
 
 
+@of_tensors
 def norm(t: Tensor, ord: Order = None, axis: Axis = None, keepdims: bool = False) -> Tensor:
     r"""Return a norm; which one, ``ord`` says, as in ``numpy.linalg.norm``.
 

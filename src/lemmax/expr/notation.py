@@ -48,7 +48,7 @@ def tensor_from(
         InvalidArgument: a size can neither be inferred nor was given.
         ShapeError: an index is used on axes of different sizes.
     """
-    count = len(inspect.signature(body).parameters)
+    count = _count_of_indices("tensor_from", body)
     if shape is not None and len(shape) != count:
         raise InvalidArgument(f"tensor_from: the body takes {count} indices, shape has {len(shape)} sizes.")
     indices = fresh(count)
@@ -73,13 +73,19 @@ def tensor_from(
     )
 
 
+def _count_of_indices(what: str, body: object) -> int:
+    if not callable(body):
+        raise InvalidArgument(f"{what}({body!r}): expected a function of indices, such as lambda i: x[i]**2.")
+    return len(inspect.signature(body).parameters)
+
+
 def index_sum(body: Callable[..., object], *sizes: Size | int) -> sp.Expr:
     """Return the sum of ``body(k, ...)`` over indices, as a SymPy ``Sum``; ranges are inferred from use.
 
     Raises:
         InvalidArgument: a range can neither be inferred nor was given.
     """
-    count = len(inspect.signature(body).parameters)
+    count = _count_of_indices("index_sum", body)
     if sizes and len(sizes) != count:
         raise InvalidArgument(f"index_sum: the body takes {count} indices, {len(sizes)} sizes were given.")
     indices = fresh(count)
@@ -201,6 +207,8 @@ def einsum(subscripts: str, *operands: Tensor) -> Tensor:
     Raises:
         InvalidArgument: the subscripts do not fit the operands.
     """
+    if not isinstance(subscripts, str) or not all(isinstance(t, Tensor) for t in operands):
+        raise InvalidArgument("einsum: expected a text such as 'ij,j->i', then tensors.")
     inputs, arrow, output = subscripts.replace(" ", "").partition("->")
     parts = inputs.split(",")
     if (

@@ -394,4 +394,6 @@ def identifier(name: str) -> str:
     >>> identifier("W^Q"), identifier(r"\bar{S}")
     ('WQ', 'barS')
     """
+    if not isinstance(name, str):
+        raise InvalidArgument(f"identifier({name!r}): expected a name.")
     return re.sub(r"[^A-Za-z0-9_]", "", name)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from functools import lru_cache
 
 import sympy as sp
 
@@ -25,6 +26,7 @@ _NEVER = (sp.floor, sp.ceiling, sp.Max, sp.Min, sp.Eq, sp.Ne)
 _MOST_POINTS = 8
 
 
+@lru_cache(maxsize=1024)  # flattening asks again and again
 def is_smooth_in(body: sp.Expr, entry: sp.Expr) -> bool:
     """Has a body a continuous derivative in an entry of a tensor?"""
     x = sp.Dummy("x", **({"positive": True} if entry.is_positive else {"real": True}))

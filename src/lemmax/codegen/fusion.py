@@ -7,13 +7,13 @@ backwards: :math:`X^\top [\bar Q\; \bar K\; \bar V]`.  The single results are co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 
 import sympy as sp
 
 from lemmax.codegen.forms import Choice
-from lemmax.codegen.values import Pool, Value
+from lemmax.codegen.values import Extent, Pool, Value
 from lemmax.codegen.views import reachable, rebuilt
 from lemmax.expr.sizes import same_size
 
@@ -22,7 +22,6 @@ FEWEST = 3
 WIDEST = 1024
 """Most columns, at representative sizes, of a product that is called thin."""
 
-Extent = Callable[[sp.Expr], float]
 Group = tuple[Value, ...]
 
 

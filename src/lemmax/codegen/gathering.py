@@ -13,7 +13,7 @@ import sympy as sp
 
 from lemmax.codegen.forms import Choice
 from lemmax.codegen.values import Pool, Value
-from lemmax.codegen.views import count_uses, reachable, rebuilt
+from lemmax.codegen.views import count_uses, reachable, replaced
 
 Views = tuple[tuple[str, tuple[object, ...], tuple[sp.Expr, ...]], ...]
 
@@ -33,18 +33,19 @@ def gather_products(
     """
     order = reachable(roots)
     uses = count_uses(order, roots)
-    new: dict[int, Value] = {}
-    saved = 0
-    for v in order:
-        args = [new[a.number] for a in v.args]
-        if v.op == "add":
-            free = [_is_free(a, uses, named) for a in v.args]
-            signed = list(zip(v.params, args, strict=True))
-            gathered, count = _gathered(pool, signed, free)
-            saved += count
-            new[v.number] = gathered if count else rebuilt(pool, v, args)
-        else:
-            new[v.number] = rebuilt(pool, v, args)
+    counts: list[int] = []
+
+    def change(v: Value, new: dict[int, Value]) -> Value | None:
+        if v.op != "add":
+            return None
+        free = [_is_free(a, uses, named) for a in v.args]
+        signed = list(zip(v.params, [new[a.number] for a in v.args], strict=True))
+        gathered, count = _gathered(pool, signed, free)
+        counts.append(count)
+        return gathered if count else None
+
+    new, _ = replaced(pool, order, change)
+    saved = sum(counts)
     if not saved:
         return new, []
     chosen = f"{saved} fewer: an operand in common is taken out of sums"

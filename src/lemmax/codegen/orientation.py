@@ -7,21 +7,19 @@ is a loop over very short rows.  If the product that feeds it is taken transpose
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import sympy as sp
 
 from lemmax.codegen.forms import Choice
-from lemmax.codegen.values import Pool, Value
-from lemmax.codegen.views import reachable, rebuilt
+from lemmax.codegen.values import Extent, Pool, Value
+from lemmax.codegen.views import reachable, replaced
 
 SHORT = 16
 """Longest last axis, at representative sizes, whose reduction should run over the outer axis."""
 
 _REDUCING = frozenset({"softmax", "logsumexp", "pullback_rowsum", "sum", "max", "min"})
 _ENTRYWISE = frozenset({"scale", "add", "multiply", "divide", "call", "pin", "where"})
-
-Extent = Callable[[sp.Expr], float]
 
 
 def orient(pool: Pool, roots: Sequence[Value], extent: Extent) -> tuple[dict[int, Value], list[Choice]]:
@@ -36,14 +34,14 @@ def orient(pool: Pool, roots: Sequence[Value], extent: Extent) -> tuple[dict[int
         if v.op in _REDUCING and _is_over_short_rows(v, extent):
             for a in v.args:
                 turned.update({p.number: p for p in _products_behind(a, a.shape)})
-    new: dict[int, Value] = {}
-    for v in order:
-        args = [new[a.number] for a in v.args]
-        if v.number in turned:
-            left, right = (_swapped(pool, a) for a in args)
-            new[v.number] = _swapped(pool, pool.matmul(right, left))
-        else:
-            new[v.number] = rebuilt(pool, v, args)
+
+    def change(v: Value, new: dict[int, Value]) -> Value | None:
+        if v.number not in turned:
+            return None
+        left, right = (_swapped(pool, new[a.number]) for a in v.args)
+        return _swapped(pool, pool.matmul(right, left))
+
+    new, _ = replaced(pool, order, change)
     if not turned:
         return new, []
     chosen = f"{len(turned)} products taken transposed"

@@ -14,13 +14,11 @@ import sympy as sp
 
 from lemmax.codegen.forms import Choice
 from lemmax.codegen.memory_order import LARGE
-from lemmax.codegen.values import Pool, Shape, Value, broadcast_shape, constant
-from lemmax.codegen.views import count_uses, reachable, rebuilt
+from lemmax.codegen.values import Extent, Pool, Shape, Value, broadcast_shape, constant
+from lemmax.codegen.views import count_uses, reachable, replaced
 
 SMALL = 1 / 4
 """Part of a product that the product of some of its factors must not exceed to be made first."""
-
-Extent = Callable[[sp.Expr], float]
 
 
 def save_passes(
@@ -39,8 +37,6 @@ def save_passes(
     """
     order = reachable(roots)
     uses = count_uses(order, roots)
-    new: dict[int, Value] = {}
-    changed = 0
 
     def size(shape: Shape) -> float:
         return extent(sp.Mul(*shape))
@@ -48,14 +44,14 @@ def save_passes(
     def open_to(v: Value) -> bool:
         return uses[v.number] == 1 and v.number not in named
 
-    for v in order:
-        found = None
+    def change(v: Value, new: dict[int, Value]) -> Value | None:
         if v.op in ("scale", "multiply") and size(v.shape) >= LARGE:
-            found = _small_first(pool, v, new, open_to, size)
-        elif v.op == "add" and size(v.shape) >= LARGE:
-            found = _one_by_one(pool, v, [new[a.number] for a in v.args], [open_to(a) for a in v.args], size)
-        changed += found is not None
-        new[v.number] = found or rebuilt(pool, v, [new[a.number] for a in v.args])
+            return _small_first(pool, v, new, open_to, size)
+        if v.op == "add" and size(v.shape) >= LARGE:
+            return _one_by_one(pool, v, [new[a.number] for a in v.args], [open_to(a) for a in v.args], size)
+        return None
+
+    new, changed = replaced(pool, order, change)
     if not changed:
         return new, []
     chosen = f"{changed} rearranged: small factors first, large summands one by one"

@@ -6,18 +6,16 @@ a Hessian is thousands of times smaller.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 
 import sympy as sp
 
 from lemmax.codegen.forms import Choice
-from lemmax.codegen.values import Pool, Value, constant
-from lemmax.codegen.views import count_uses, reachable, rebuilt
+from lemmax.codegen.values import Extent, Pool, Value, constant
+from lemmax.codegen.views import count_uses, reachable, rebuilt, replaced
 
 LEAST_GAIN = 4.0
 """How many times smaller an operand must be, at representative sizes, to be multiplied instead."""
-
-Extent = Callable[[sp.Expr], float]
 
 
 def scale_small_operands(
@@ -36,13 +34,11 @@ def scale_small_operands(
     """
     order = reachable(roots)
     uses = count_uses(order, roots)
-    new: dict[int, Value] = {}
-    moved = 0
-    for v in order:
-        args = [new[a.number] for a in v.args]
-        found = _moved(pool, v, new, uses, extent, named) if v.op == "scale" else None
-        moved += found is not None
-        new[v.number] = found or rebuilt(pool, v, args)
+
+    def change(v: Value, new: dict[int, Value]) -> Value | None:
+        return _moved(pool, v, new, uses, extent, named) if v.op == "scale" else None
+
+    new, moved = replaced(pool, order, change)
     if not moved:
         return new, []
     return new, [Choice("numbers", f"{moved} multiplied into an operand of a product", "it is much smaller")]

@@ -11,7 +11,7 @@ knows tensors, index symbols or Python text.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,8 @@ import sympy as sp
 from lemmax.expr.sizes import Size, same_size
 
 Shape = tuple[Size, ...]
+Extent = Callable[[sp.Expr], float]
+"""The representative value of a size."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

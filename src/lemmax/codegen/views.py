@@ -2,7 +2,7 @@ r"""Which values share memory with their operands, and tidying up of views befor
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from lemmax.codegen.values import Pool, Value
 
@@ -36,6 +36,29 @@ def count_uses(order: Sequence[Value], roots: Sequence[Value]) -> dict[int, int]
     return uses
 
 
+def replaced(
+    pool: Pool, order: Sequence[Value], change: Callable[[Value, dict[int, Value]], Value | None]
+) -> tuple[dict[int, Value], int]:
+    """Make values anew, operands first.
+
+    Args:
+        pool: where the new values are made.
+        order: the values, operands before their users.
+        change: returns what takes the place of a value, given what took the place of those before it, or
+            ``None`` if it is the same operation on the new operands.
+
+    Returns:
+        The value that takes the place of each, by its number, and how many were changed.
+    """
+    new: dict[int, Value] = {}
+    changed = 0
+    for v in order:
+        found = change(v, new)
+        changed += found is not None
+        new[v.number] = rebuilt(pool, v, [new[a.number] for a in v.args]) if found is None else found
+    return new, changed
+
+
 def fresh_outputs(pool: Pool, roots: Sequence[Value]) -> list[Value]:
     """Copy outputs that share memory with an input or one another, could not be written to, or are parts."""
     taken: set[int] = set()
@@ -61,12 +84,11 @@ def without_idle_pins(pool: Pool, roots: Sequence[Value]) -> dict[int, Value]:
     """
     order = reachable(roots)
     uses = count_uses(order, roots)
-    new: dict[int, Value] = {}
-    for v in order:
-        args = [new[a.number] for a in v.args]
-        idle = v.op == "pin" and uses[v.number] < 2
-        new[v.number] = args[0] if idle else rebuilt(pool, v, args)
-    return new
+
+    def behind(v: Value, new: dict[int, Value]) -> Value | None:
+        return new[v.args[0].number] if v.op == "pin" and uses[v.number] < 2 else None
+
+    return replaced(pool, order, behind)[0]
 
 
 def rebuilt(pool: Pool, v: Value, args: Sequence[Value]) -> Value:

@@ -139,3 +139,59 @@ def test_rounded_constants_neither_prove_nor_refute() -> None:
     assert lx.equal(Fraction(1, 10) * x + Fraction(1, 5) * x, Fraction(3, 10) * x).name == "proved"
     assert lx.equal(0.1 * x + y, y + x * 0.1).name == "proved"
     assert lx.equal(0.1 * x, 0.100001 * x).name == "refuted"
+
+
+CONDITIONS = {  # left, right, what must hold for one side to be defined and not for the other
+    "quotient": (x / x, lx.ones(n), ("x != 0",)),
+    "square over itself": (x**2 / x, x, ("x[i] != 0",)),
+    "exp log": (lx.exp(lx.log(x)), x, ("x[i] >= 0",)),
+    "log exp": (lx.log(lx.exp(x)), x, ()),
+    "square of a root": (lx.sqrt(x) ** 2, x, ("x[i] >= 0",)),
+    "root of a square": ((x**2) ** Fraction(1, 2), lx.abs(x), ()),
+    "powers": (x ** Fraction(1, 2) * x ** Fraction(3, 2), x**2, ("x[i] >= 0",)),
+    "cosine": (lx.cos(lx.arccos(x)), x, ("1 - x[i]**2 >= 0",)),
+    "difference": (1 / x - 1 / x, 0 * x, ("x[i] != 0",)),
+    "logarithms": (lx.log(x**2), 2 * lx.log(x), ("x[i] >= 0",)),
+    "the same on both sides": (lx.log(x) + lx.log(x), 2 * lx.log(x), ()),
+    "inverse": (lx.inv(A) @ A, lx.eye(n), ("A invertible",)),
+    "positive": (
+        lx.exp(lx.log(lx.tensor("p", n, positive=True))),
+        lx.tensor("p", n, positive=True),
+        (),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CONDITIONS)
+def test_a_proof_says_what_it_takes(name: str) -> None:
+    left, right, wanted = CONDITIONS[name]
+    for one, other in ((left, right), (right, left)):
+        verdict = lx.equal(one, other)
+        assert verdict.name == "proved"
+        assert verdict.conditions == wanted
+        for condition in wanted:
+            assert condition in verdict.reason and "wherever both sides are defined" in verdict.reason
+
+
+def test_what_holds_for_one_sign_only_is_refuted() -> None:
+    assert lx.equal((x**2) ** Fraction(1, 2), x).name == "refuted"
+    assert lx.equal(lx.arcsin(lx.sin(x)), x).name == "refuted"
+
+
+def test_unknown_says_what_was_tried() -> None:
+    a, b = lx.tensor("a"), lx.tensor("b")
+    verdict = lx.equal(x**a * x**b, x ** (a + b))
+    assert verdict.name == "unknown"
+    assert "the sides agree at 9 of 14 points; 5 decided nothing" in verdict.reason
+    assert "the last one because the value of x[i]**a" in verdict.reason
+    nowhere = lx.equal(lx.log(-1 - x**2), lx.loggamma(x))
+    assert nowhere.name == "unknown"
+    assert "nowhere could they be compared: the sides agree at 0 of 14 points" in nowhere.reason
+    assert "14 decided nothing" in nowhere.reason
+
+
+@pytest.mark.parametrize(("left", "right"), [(lx.log(-lx.exp(x)), x), (lx.sqrt(-1 - x**2) ** 2, -1 - x**2)])
+def test_sides_that_are_nowhere_defined_are_not_proved_equal(left: lx.Tensor, right: lx.Tensor) -> None:
+    verdict = lx.equal(left, right)
+    assert verdict.name == "unknown"
+    assert "at none of 14 points are both sides defined" in verdict.reason

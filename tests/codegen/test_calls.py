@@ -280,3 +280,78 @@ def test_what_always_fits_is_not_checked() -> None:
 def test_long_names(length: int) -> None:
     x = lx.tensor("x" * length, n)
     assert lx.compile(2 * x)(np.ones(2)).tolist() == [2, 2]
+
+
+S = lx.tensor("S", n, n, symmetric=True)
+STRUCTURED = {
+    "symmetric": (S, np.array([[1.0, 2], [2, 3]]), np.array([[1.0, 2], [3, 4]])),
+    "positive definite": (lx.tensor("K", n, n, positive_definite=True), 2 * np.eye(2), -np.eye(2)),
+    "orthogonal": (lx.tensor("Q", n, n, orthogonal=True), np.eye(2), 2 * np.eye(2)),
+    "diagonal": (lx.tensor("E", n, n, diagonal=True), np.eye(2), np.ones((2, 2))),
+    "lower triangular": (lx.tensor("L", n, n, lower_triangular=True), np.tri(2), np.ones((2, 2))),
+    "positive": (lx.tensor("p", n, positive=True), np.ones(2), np.array([1.0, 0.0])),
+}
+
+
+@pytest.mark.parametrize("name", STRUCTURED)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_declared_structure_is_checked(name: str, dtype: type) -> None:
+    t, good, bad = STRUCTURED[name]
+    total = lx.sum(t)
+    assert lx.compile(total)(good.astype(dtype)) == lx.evaluate(total, {str(t.name): good})
+    for call in (lx.compile(total), pickle.loads(pickle.dumps(lx.compile(total)))):
+        with pytest.raises(lx.EvaluationError, match=f"{t.name} was declared {name}, but the array is not"):
+            call(bad.astype(dtype))
+    with pytest.raises(lx.EvaluationError, match=f"{t.name} was declared {name}"):
+        lx.evaluate(total, {str(t.name): bad})
+    assert lx.compile(total, check=False)(bad) == bad.sum()
+
+
+def test_structure_of_instances_is_checked() -> None:
+    fn = lx.compile(lx.trace(S), batch=True)
+    np.testing.assert_array_equal(fn(np.ones((4, 2, 2))), np.full(4, 2.0))
+    with pytest.raises(lx.EvaluationError, match="S was declared symmetric"):
+        fn(np.arange(8.0).reshape(2, 2, 2))
+    with pytest.raises(lx.EvaluationError, match="S must have shape"):
+        fn(np.ones((2, 2)))
+
+
+def test_masked_arrays_are_refused() -> None:
+    masked = np.ma.masked_array([[1.0, 2.0], [3.0, 4.0]], mask=[[False, True], [False, False]])
+    with pytest.raises(lx.InvalidArgument, match="X: a masked array was given, whose mask would be lost"):
+        lx.compile(X)(masked)
+    with pytest.raises(lx.EvaluationError, match="array X: a masked array was given"):
+        lx.evaluate(X, X=masked)
+    assert lx.compile(lx.sum(X))(masked.filled(0.0)) == 8.0
+
+
+def test_matrices_of_numpy_multiply_entry_by_entry() -> None:
+    square = [[1.0, 4.0], [9.0, 16.0]]
+    with pytest.warns(PendingDeprecationWarning):
+        matrix = np.asmatrix([[1.0, 2.0], [3.0, 4.0]])
+    np.testing.assert_array_equal(lx.evaluate(X * X, X=matrix), square)
+    np.testing.assert_array_equal(lx.compile(X * X)(matrix), square)
+
+
+def test_no_two_results_share_memory() -> None:
+    for outputs in ([X, X, X], [2 * X, 2 * X, 2 * X, (2 * X).T], [X.T, X, X.T, X[:1]]):
+        given = np.arange(6.0).reshape(2, 3)
+        arrays = [given, *lx.compile(outputs)(given)]
+        for p, a in enumerate(arrays):
+            assert not any(np.shares_memory(a, b) for b in arrays[:p])
+
+
+@pytest.mark.parametrize(
+    "logits", [X, 2 * X, X / lx.tensor("t"), lx.log(X), X + lx.tensor("b", D), X[:, None] * 3]
+)
+def test_rows_of_minus_infinity_are_refused(logits: lx.Tensor) -> None:
+    """As masked rows are: there is no softmax of a row that is -inf throughout."""
+    low = 0.0 if logits == lx.log(X) else -np.inf
+    given = {"X": np.array([[1.0, 2.0], [low, low]]), "t": 2.0, "b": np.zeros(2)}
+    for t in (lx.softmax(logits), lx.gradient(lx.sum(lx.softmax(logits) ** 2), X)):
+        fn = lx.compile(t)
+        own = {name: given[name] for name in fn.inputs}
+        with pytest.raises(lx.EvaluationError, match=r"-inf throughout"), np.errstate(all="ignore"):
+            fn(**own)
+        with pytest.raises(lx.EvaluationError, match=r"-inf throughout"):
+            lx.evaluate(t, own)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import lemmax as lx
+from lemmax.expr.graph import inputs_of
 from tests.parse.inputs import A, B, marked, n, read, readings, s, x, y
 
 square = lx.tensor("W", n, n)
@@ -61,8 +63,32 @@ CASES = [
     ("x_12", {}, "_12", ["_{12}", r"_{1} \cdot 2"]),
     ("a_{11}", {}, "a_{11}", ["1, 1", "11"]),
     ("A + 1", {}, "A + 1", None),
-    (r"e^{A}", {}, "A", [r"\exp(A), entry by entry"]),
+    (r"e^{A}", {}, "A", [r"\exp^{\circ}(A), entry by entry"]),
     (r"\sqrt{A}", {}, "{A}", None),
+    (
+        r"\exp(A)",
+        {},
+        r"\exp(A)",
+        [
+            r"\exp^{\circ}(A), entry by entry (so are all, with entrywise=True)",
+            r"\operatorname{expm}(A), which lemmax does not have",
+        ],
+    ),
+    (r"\log A", {}, r"\log A", None),
+    (r"A \ast A", {}, r"A \ast A", None),
+    (r"\exp(-A/2) x", {}, r"\exp(-A/2)", None),
+    (r"\operatorname{tr} \log(A A^\top)", {}, r"\log(A A^\top)", None),
+    ("A * A", {}, "A * A", ["A A, the matrix product", r"A \odot A, entry by entry"]),
+    ("x * y", {}, "x * y", None),
+    (
+        r"\sum_{i \ne j} A_{ij}",
+        {},
+        r"i \ne j",
+        [
+            "i alone, with j an index from outside: say so with indices='j'",
+            r"i and j: two sums, \sum_{j} \sum_{i \ne j}",
+        ],
+    ),
     ("x_n", {}, "n", ["place n", "an index called n"]),
     (r"\sum_{k} k x_k", {"k": s}, "k", ["the tensor k", "the index k as a number"]),
     (r"[x_i x]_{i}", {}, "[x_i x]_{i}", None),
@@ -131,3 +157,43 @@ def test_a_number_beside_entries() -> None:
         assert len(readings(refusal(text))) == 2
     for text in ("s + x", "x - y^\\top y", "s - B"):
         assert isinstance(refusal(text), lx.ShapeError)
+
+
+def test_each_reading_can_be_said() -> None:
+    pairs = {
+        r"\exp^{\circ}(A)": lx.exp(A),
+        r"\log^{\circ}(A A^\top)": lx.log(A @ A.T),
+        r"\exp^{\circ}(s)": lx.exp(lx.tensor("s")),
+        r"\exp(B)": lx.exp(B),
+        r"\exp(A_{ij})": lx.exp(A),
+        r"\tanh^{\circ}(A)": lx.tanh(A),
+        "2 * A": 2 * A,
+        r"\sum_{j} \sum_{i \ne j} A_{ij}": lx.sum(A) - lx.trace(A),
+        r"x_j + \sum_{i \ne j} A_{ij}": x + lx.sum(A, axis=0) - lx.diag(A),
+    }
+    rng = np.random.default_rng(0)
+    given = {"A": rng.random((3, 3)), "B": rng.random((3, 2)), "x": rng.random(3), "s": 0.3}
+    for text, want in pairs.items():
+        one, other = (
+            lx.evaluate(t, {str(v.name): given[str(v.name)] for v in inputs_of(t)})
+            for t in (read(text), want)
+        )
+        np.testing.assert_allclose(one, other, rtol=1e-13, err_msg=text)
+    off = lx.sum(A, axis=0) - lx.diag(A)
+    for found in (
+        lx.parse_latex(r"\sum_{i \ne j} A_{ij}", indices="j", A=A),
+        lx.parse_latex(r"\sum_{i \ne j} A_{ij}", like=off, A=A),
+    ):
+        np.testing.assert_allclose(
+            lx.evaluate(found, A=given["A"]), lx.evaluate(off, A=given["A"]), rtol=1e-13
+        )
+    declared = lx.parse_latex(r"\exp(A) \log(A)", entrywise=True, A=A)
+    assert lx.equal(declared, lx.exp(A) @ lx.log(A)).name == "proved"
+
+
+def test_what_is_printed_is_no_exponential_of_a_matrix() -> None:
+    for t in (lx.exp(A), lx.log(lx.exp(A) + 1) @ A, lx.exp(B), lx.exp(lx.tensor("s"))):
+        back = lx.parse_latex(lx.latex(t), t, like=t)
+        assert lx.equal(back, t).name == "proved"
+    assert lx.latex(lx.exp(A)) == r"\exp^{\circ}(A)"
+    assert lx.latex(lx.exp(B)) == r"\exp(B)"

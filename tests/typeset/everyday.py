@@ -59,7 +59,7 @@ def everyday() -> dict[str, Tensor]:
         "trace": lx.trace(A.T @ B @ A @ M),
         "trace, gradient": grad(lx.trace(A.T @ B @ A @ M), A),
         "cycle of four": lx.einsum("ij,jk,kl,li->", A, A, A, A),
-        "log det, gradient": grad(lx.logdet(A @ A.T + B), A),
+        "log det, gradient": grad(lx.logdet(A @ A.T + Sigma), A),
         "det, gradient": grad(lx.det(A), A),
         "trace of inverse, gradient": grad(lx.trace(lx.inv(A) @ B), A),
         "Gaussian likelihood": x @ lx.inv(Sigma) @ x + lx.logdet(Sigma),

@@ -9,6 +9,8 @@ import pytest
 import sympy as sp
 
 import lemmax as lx
+from lemmax.expr.graph import substitute, topological_order
+from lemmax.expr.nodes import Apply
 from lemmax.expr.special import SPECIAL
 from lemmax.expr.tensor import Tensor
 from lemmax.rules import spectra
@@ -165,6 +167,15 @@ def test_hull_distance() -> None:
         check_printed(lx.hull_distance(lx.exp(P), 2 * BASES[2]), rtol=1e-7, by_entries=by_entries)
 
 
+def test_a_domain_is_not_printed() -> None:
+    x = lx.tensor("x", n)
+    for t in (lx.gradient(lx.sum(lx.log(x)), x), x / x, (2 * lx.gradient(lx.sum(lx.log(x)), x)).named("G")):
+        assert any(isinstance(p, Apply) and p.function == "on_domain" for p in topological_order(t))
+        for by_entries in (False, True):
+            positive = lx.tensor("x", n, positive=True)
+            assert "domain" not in check_printed(substitute(t, {x: positive}), by_entries=by_entries).text
+
+
 def test_every_function_of_the_table_is_tried() -> None:
     tried = {
         *ALONG,
@@ -176,7 +187,7 @@ def test_every_function_of_the_table_is_tried() -> None:
         "argmax_mask",
         "argmin_mask",
     }
-    tried |= {"merge", "split", "hull_distance"}
+    tried |= {"merge", "split", "hull_distance", "on_domain"}
     assert set(TABLE) == tried - {"stack"}
 
 

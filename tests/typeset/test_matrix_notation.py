@@ -52,7 +52,7 @@ DEFINITIONS = {
     ],
     "gaussian": [
         ("A_{ihjk}", r"-\frac{1}{\sqrt{d}} \|W^{Q\top}_h x_{ij} - W^{K\top}_h x_{ik}\|^2"),
-        ("S_{ih}", r"\exp(A_{ih})"),
+        ("S_{ih}", r"\exp^{\circ}(A_{ih})"),
         ("R_i", r"\sum_{h} S_{ih} X_i W^V_h W^O_h - Y_i"),
         (r"\bar{S}_{ih}", r"R_i W^{O\top}_h W^{V\top}_h X_i^\top"),
         (r"\bar{A}_{ih}", r"S_{ih} \odot \bar{S}_{ih}"),

@@ -26,6 +26,7 @@ from lemmax.calculus.terms import (
     open_lambda,
     split_factors,
 )
+from lemmax.expr.domains import without_domains
 from lemmax.expr.graph import topological_order
 from lemmax.expr.nodes import Input, Lambda, Term
 from lemmax.expr.sizes import same_size
@@ -48,11 +49,15 @@ def flatten(roots: Sequence[Tensor], keep: Collection[Tensor] = ()) -> list[Tens
         roots: expressions; shared parts stay shared.
         keep: tensors that are not to be inlined although they have no name.
     """
+    plain = without_domains([*roots, *keep])
+    roots, keep = plain[: len(roots)], plain[len(roots) :]
     return open_merged_axes(inline(roots, keep), inline, keep)
 
 
 def inline(roots: Sequence[Tensor], keep: Collection[Tensor] = ()) -> list[Tensor]:
     """Return ``roots`` with unnamed products and plain sums inlined; merged axes stay merged."""
+    plain = without_domains([*roots, *keep])
+    roots, keep = plain[: len(roots)], plain[len(roots) :]
     kept = {t.digest for t in keep}
     flat: dict[str, Tensor] = {}
     order = topological_order(*roots)

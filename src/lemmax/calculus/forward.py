@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 import sympy as sp
 
 from lemmax.calculus.canonical import collect
+from lemmax.calculus.domains import on_their_domains
 from lemmax.calculus.flatten import flatten
 from lemmax.calculus.gradient import as_variables, gradient
 from lemmax.calculus.kinks import choose_subgradients
@@ -56,7 +57,16 @@ def jacobian(
     _check_tensor("jacobian", t, wrt)
     check_structured("jacobian", wrt, structured)
     (result,) = push([t], {wrt: identity_tangent(wrt)}, wrt.shape, nonsmooth)
-    return restricted(result, wrt, structured, t.ndim)
+    result = restricted(result, wrt, structured, t.ndim)
+    return with_guards([result], t, [wrt], nonsmooth)[0]
+
+
+def with_guards(
+    derivatives: Sequence[Tensor], of: Tensor, variables: Sequence[Tensor], nonsmooth: Smoothness
+) -> list[Tensor]:
+    """Return derivatives of ``of`` that are undefined where it is not differentiable."""
+    flat, *moving = flatten([of, *variables], keep=variables)
+    return on_their_domains(derivatives, of, flat, moving, nonsmooth)
 
 
 def restricted(t: Tensor, v: Tensor, structured: Structured, axis: int) -> Tensor:
@@ -77,7 +87,7 @@ def hessian_block(
         check_second_order("hessian", v, structured)
     first = gradient(f, a, nonsmooth, structured)
     assert isinstance(first, Tensor)
-    return jacobian(first, b, nonsmooth, structured)
+    return with_guards([jacobian(first, b, nonsmooth, structured)], f, [a, b], nonsmooth)[0]
 
 
 def hvp(
@@ -109,7 +119,8 @@ def hvp(
         restricted(d, v, "ignore" if structured == "ignore" else "subspace", 0)
         for v, d in zip(variables, directions, strict=True)
     )
-    result = tuple(push(list(grads), dict(zip(variables, directions, strict=True)), (), nonsmooth))
+    moved = push(list(grads), dict(zip(variables, directions, strict=True)), (), nonsmooth)
+    result = tuple(with_guards(moved, f, variables, nonsmooth))
     return result[0] if isinstance(wrt, Tensor) else result
 
 

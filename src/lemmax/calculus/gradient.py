@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import sympy as sp
 
 from lemmax.calculus.canonical import collect
+from lemmax.calculus.domains import on_their_domains
 from lemmax.calculus.flatten import flatten
 from lemmax.calculus.kinks import choose_subgradients
 from lemmax.calculus.partials import LocalPartial, Smoothness, check_policy, local_partial
@@ -107,7 +108,8 @@ def gradient(
             (_shaped(g, v) for g, v in zip(found, variables, strict=True)), variables, strict=True
         )
     )
-    return gradients[0] if isinstance(wrt, Tensor) else gradients
+    guarded = on_their_domains(gradients, f, sweep.loss, sweep.variables, nonsmooth)
+    return guarded[0] if isinstance(wrt, Tensor) else tuple(guarded)
 
 
 def as_variables(wrt: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:

@@ -2,7 +2,7 @@ r"""Blocks of the Hessian of a scalar, whole or one of their two parts."""
 
 from __future__ import annotations
 
-from lemmax.calculus.forward import hessian_block
+from lemmax.calculus.forward import hessian_block, with_guards
 from lemmax.calculus.partials import Smoothness
 from lemmax.calculus.split import Part, check_part, hessian_split
 from lemmax.calculus.structured import Structured
@@ -49,4 +49,4 @@ def hessian(
     if part == "total":
         return hessian_block(f, a, b, nonsmooth, structured)
     split = hessian_split(f, a, b, through=through, nonsmooth=nonsmooth, structured=structured)
-    return split.outer if part == "outer" else split.functional
+    return with_guards([split.outer if part == "outer" else split.functional], f, [a, b], nonsmooth)[0]

@@ -21,6 +21,7 @@ from lemmax.calculus.terms import (
     serialise,
     split_factors,
 )
+from lemmax.expr.domains import without_domains
 from lemmax.expr.graph import topological_order
 from lemmax.expr.indices import free_indices
 from lemmax.expr.nodes import Apply, Derivative, Input, Lambda, Term
@@ -45,7 +46,7 @@ def normal_form(t: Tensor, decimals: bool = False) -> Tensor:
     Raises:
         TooLarge: it would have too many summands.
     """
-    return _normalise([_without_floats(t, decimals)], {})[0]
+    return _normalise([_without_floats(without_domains([t])[0], decimals)], {})[0]
 
 
 def has_floats(t: Tensor) -> bool:

@@ -42,19 +42,16 @@ def softmax(pool: Pool, node: Apply, args: Sequence[Value]) -> Value:
 
 
 def may_be_masked(t: Tensor) -> bool:
-    """May entries of ``t`` be -inf for legal inputs: is a mask, or a bare input, added in?"""
+    """May all entries of a row be -inf for legal inputs: is an input, a mask say, added in entry by entry?"""
     if isinstance(t, Input):
-        return True
+        return t.ndim > 0
     if not isinstance(t, Lambda):
         return isinstance(t, Apply) and t.function in _REARRANGING and any(map(may_be_masked, t.operands))
     for term in t.terms:
         if term.expr.has(sp.oo, -sp.oo, sp.zoo):
             return True
-        if (
-            not term.bound
-            and isinstance(term.expr, sp.Indexed)
-            and may_be_masked(term.expr.base.label.tensor)
-        ):
+        entries = () if term.bound else term.expr.atoms(sp.Indexed)
+        if any(may_be_masked(e.base.label.tensor) for e in entries):
             return True
     return False
 

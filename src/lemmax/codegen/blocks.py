@@ -2,6 +2,7 @@ r"""Operations that take several lines: softmax, log-sum-exp, sigmoid, log det, 
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable
 
 import sympy as sp
@@ -10,6 +11,7 @@ from lemmax.codegen.naming import Names
 from lemmax.codegen.pytext import ATOM, SUM, UNARY
 from lemmax.codegen.render import Renderer, axis_text
 from lemmax.codegen.values import Value
+from lemmax.expr.domains import DEFINED, NOT_NEGATIVE, NOT_ZERO
 
 _MASKED = "softmax: the logits of a row are -inf throughout; a mask must keep one entry per row"
 
@@ -96,6 +98,35 @@ def nonzero(r: Renderer, v: Value, name: str, names: Names) -> list[str]:
         f"if ({name} == 0).any():",
         *_raise("FloatingPointError", what, prefix),
     ]
+
+
+def check(r: Renderer, v: Value, name: str, names: Names) -> list[str]:
+    """Refuse points at which a derivative does not exist; there is no result."""
+    condition, told = v.params[:2]
+    a = r.operand(v.args[0])
+    if condition == DEFINED:  # what it is about raises by itself
+        return []
+    if condition == NOT_NEGATIVE:
+        fails = f"{a.at(SUM)} < 0"
+    elif condition == NOT_ZERO:
+        fails = f"{a.at(SUM)} == 0"
+    else:
+        sizes = list(dict.fromkeys(r.size(s) for s in v.params[2]))
+        least = sizes[0] if len(sizes) == 1 else f"min({', '.join(sizes)})"
+        fails = f"{a.at(SUM)} < {least}"
+    text = str(told).replace("\\", "\\\\").replace('"', '\\"')
+    lines = [
+        f"if ({fails}).any():",
+        "    raise ValueError(",
+        '        "no value or derivative exists at this point: "',
+    ]
+    return [*lines, *[f'        "{part}"' for part in _parts(text)], "    )"]
+
+
+def _parts(text: str) -> list[str]:
+    """Cut a text into parts that fit on a line, between words."""
+    parts = textwrap.wrap(text, 84, break_long_words=False, break_on_hyphens=False)
+    return [f"{part} " for part in parts[:-1]] + parts[-1:]
 
 
 def _raise(error: str, what: str, prefix: str = "") -> list[str]:
@@ -190,6 +221,7 @@ BLOCKS: dict[str, Block] = {
     "logdet": logdet,
     "place": place,
     "nonzero": nonzero,
+    "check": check,
     "cofactors": cofactors,
     "singular_dyad": singular_dyad,
     "eigen_projector": eigen_projector,

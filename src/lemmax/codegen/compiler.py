@@ -27,6 +27,7 @@ from lemmax.codegen.sizes import representative_sizes
 from lemmax.codegen.streaming import Chunks, sample_axes
 from lemmax.codegen.target import NUMPY, Target
 from lemmax.errors import InvalidArgument
+from lemmax.expr.domains import without_domains
 from lemmax.expr.graph import inputs_of
 from lemmax.expr.nodes import Input
 from lemmax.expr.tensor import Tensor, identifier
@@ -47,6 +48,7 @@ def compile(
     buffers: bool | None = None,
     stream: str | None = None,
     chunk: int | None = None,
+    check: bool = True,
     target: Target = NUMPY,
 ) -> CompiledFunction:
     """Return a function that computes ``t`` from arrays, with its source text.
@@ -68,6 +70,9 @@ def compile(
         stream: name of a size, that of the samples: results are added up over chunks of samples, so that more
             samples take no more memory. The results must be sums over samples.
         chunk: most samples, or instances of a batch, that are taken at once; 256 samples by default.
+        check: whether each call checks that arrays of variables with structure have it (a symmetric matrix
+            is symmetric, up to 1e-9 of its largest entry). Definite and orthogonal matrices take cubic time;
+            ``False`` leaves the check out. The source text, run by itself, has no such check.
         target: what the plan is written down in.
 
     Raises:
@@ -86,7 +91,7 @@ def compile(
     plan = make_plan(roots, several, batch, name, outputs, softmax_gradient, sizes, inputs, buffers)
     plan = replace(plan, chunks=_chunks(plan, roots, batch, stream, chunk))
     source = target.emit(plan)
-    return CompiledFunction(source, plan, target.load(source, plan.name))
+    return CompiledFunction(source, plan, target.load(source, plan.name), check)
 
 
 def make_plan(
@@ -102,11 +107,12 @@ def make_plan(
 ) -> Plan:
     """Return the plan for ``roots``; the arguments are those of :func:`compile`."""
     variables = _inputs(roots, inputs)
+    guarded, roots = roots, without_domains(roots)
     arguments = argument_names(variables)
     batched = _batched(variables, arguments, batch)
     # the structure of sizes is that of one instance
     extents = representative_sizes(variables, sizes)
-    program = lower(roots, batched, softmax_gradient, variables)
+    program = lower(guarded, batched, softmax_gradient, variables)
     planner = Planner(program, extents)
     values = planner.run()
     function = _function_name(name, roots, several, arguments)
@@ -137,7 +143,7 @@ def _chunks(
     symbols = {str(s): s for s in plan.sizes}
     if stream not in symbols:
         raise InvalidArgument(f"stream={stream!r}: expected one of the sizes {', '.join(symbols)}.")
-    local = sample_axes(roots, symbols[stream])
+    local = sample_axes(without_domains(roots), symbols[stream])
     for t, _ in named:
         if str(t.name) not in local and any(symbols[stream] in s.free_symbols for s in t.shape):
             raise InvalidArgument(

@@ -9,7 +9,10 @@ import numpy as np
 
 from lemmax.codegen.load import load
 from lemmax.codegen.records import Plan
-from lemmax.errors import InvalidArgument
+from lemmax.codegen.render import Renderer
+from lemmax.codegen.schedule import inline_values
+from lemmax.errors import EvaluationError, InvalidArgument
+from lemmax.expr.structure import MASKED, check_assumptions
 
 # one type and one dtype stand for the common case, in which nothing has to be converted
 _ARRAYS = frozenset({np.ndarray})
@@ -30,12 +33,22 @@ class CompiledFunction:
         plan: what is computed in which order, with shapes and costs.
     """
 
-    def __init__(self, source: str, plan: Plan, function: Callable[..., Any]) -> None:
-        """Wrap a loaded function; use ``lx.compile``."""
+    def __init__(self, source: str, plan: Plan, function: Callable[..., Any], check: bool = True) -> None:
+        """Wrap a loaded function; use ``lx.compile``.
+
+        Args:
+            source: the text.
+            plan: what it was made from.
+            function: what was loaded from it.
+            check: whether arrays are checked to have the structure that their variables were declared with.
+        """
         self.source = source
         self.plan = plan
         self.inputs = plan.arguments
         self._function = function
+        self._check = check
+        declared = enumerate(plan.inputs) if check else ()
+        self._structured = [(p, t) for p, t in declared if t.assumptions]
         self._arguments = frozenset(self.inputs)
         self._scalars = tuple(t.ndim == 0 for _, t in plan.outputs)
         self.__name__ = plan.name
@@ -43,7 +56,7 @@ class CompiledFunction:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle by the source, so that other processes can use the function."""
-        return _restored, (self.source, self.plan)
+        return _restored, (self.source, self.plan, self._check)
 
     def __repr__(self) -> str:
         """Show the signature."""
@@ -54,17 +67,42 @@ class CompiledFunction:
 
         Raises:
             InvalidArgument: an argument is missing, unknown, given twice, or no array of numbers.
-            ValueError: shapes do not fit; the generated code says which.
+            EvaluationError: shapes do not fit, a matrix has no inverse, or a derivative does not exist at
+                this point; a :class:`ValueError`, or :class:`FloatingPointError` where a norm is 0.
         """
         given = self._bind(arrays, named)
         if {type(a) for a in given} != _ARRAYS or {a.dtype for a in given} != _DOUBLES:
             given = [_as_array(self.__name__, n, a) for n, a in zip(self.inputs, given, strict=True)]
-        result = self._function(*given)
+        for position, variable in self._structured:
+            what = f"{self.__name__}: {self.inputs[position]}"
+            if np.ndim(given[position]) == variable.ndim:  # else the generated code says what it expects
+                check_assumptions(what, variable, given[position])
+        try:
+            result = self._function(*given)
+        except (ValueError, FloatingPointError) as error:
+            raise self._refusal(error) from error  # so that the generated line is shown
         if not self.plan.returns_tuple:
             return _as_number(result) if self._scalars[0] else result
         return tuple(
             [_as_number(r) if scalar else r for r, scalar in zip(result, self._scalars, strict=True)]
         )
+
+    def _refusal(self, error: ValueError | FloatingPointError) -> Exception:
+        """Return what the generated code refused, as an error of lemmax."""
+        if isinstance(error, FloatingPointError):
+            return NotDifferentiable(str(error))
+        if not isinstance(error, np.linalg.LinAlgError):
+            return EvaluationError(str(error))
+        renderer = Renderer(self.plan.variables, self.plan.sizes)
+        inverted = [
+            renderer.operand(v.args[0]).text
+            for s in self.plan.statements
+            for v in inline_values(s.value, self.plan.variables)
+            if v.op in ("inv", "solve", "matrix_power")
+        ]
+        what = ", ".join(dict.fromkeys(inverted))
+        told = f" A matrix without an inverse is inverted; inverted are: {what}." if what else ""
+        return SingularMatrix(f"{self.__name__}: {error}.{told}")
 
     def _bind(self, arrays: tuple[Any, ...], named: dict[str, Any]) -> Sequence[Any]:
         if not named and len(arrays) == len(self.inputs):
@@ -87,16 +125,26 @@ class CompiledFunction:
         return [values[name] for name in self.inputs]
 
 
-def _restored(source: str, plan: Plan) -> CompiledFunction:
-    return CompiledFunction(source, plan, load(source, plan.name))
+class NotDifferentiable(EvaluationError, FloatingPointError):
+    """A derivative does not exist at a point: the code divides by a norm that is 0."""
+
+
+class SingularMatrix(EvaluationError, np.linalg.LinAlgError):
+    """LAPACK gave up: a matrix has no inverse, or a decomposition did not converge."""
+
+
+def _restored(source: str, plan: Plan, check: bool = True) -> CompiledFunction:
+    return CompiledFunction(source, plan, load(source, plan.name), check)
 
 
 def _as_array(function: str, name: str, value: Any) -> np.ndarray[Any, np.dtype[Any]]:
     """Return a numeric array.
 
     Raises:
-        InvalidArgument: ``value`` holds something else than numbers, or rows of different lengths.
+        InvalidArgument: ``value`` holds something else than numbers, or rows of different lengths, or a mask.
     """
+    if isinstance(value, np.ma.MaskedArray):
+        raise InvalidArgument(f"{function}: {name}: {MASKED}")
     try:
         array = np.asarray(value)
     except ValueError as error:

@@ -9,10 +9,11 @@ form of softmax gradients is chosen; and the instance axis is added.  No arrays 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import sympy as sp
 
+from lemmax.calculus.definedness import lost_conditions
 from lemmax.calculus.flatten import flatten
 from lemmax.calculus.terms import contract_deltas, entry_tensor, split_factors
 from lemmax.codegen.batch import add_instance_axis, with_axis
@@ -25,6 +26,7 @@ from lemmax.codegen.forms import (
 )
 from lemmax.codegen.log_domain import in_log_domain
 from lemmax.errors import UnsupportedYet
+from lemmax.expr.domains import Guard, collect_guards, without_domains
 from lemmax.expr.graph import inputs_of, topological_order
 from lemmax.expr.indices import is_index
 from lemmax.expr.nodes import Derivative, Input, Lambda, Term
@@ -70,6 +72,7 @@ class Program:
         outputs: the requested tensors.
         instance_axis: size of the instance axis, or ``None``.
         choices: decisions made so far, with their reasons.
+        guards: what is checked before, see :mod:`lemmax.expr.domains`.
     """
 
     inputs: tuple[Input, ...]
@@ -77,6 +80,7 @@ class Program:
     outputs: tuple[Tensor, ...]
     instance_axis: sp.Symbol | None
     choices: tuple[Choice, ...]
+    guards: tuple[Guard, ...] = ()
 
 
 def lower(
@@ -103,10 +107,12 @@ def lower(
             raise UnsupportedYet(
                 f"code for the formal derivative {node.label()}: work it out first, with lx.gradient."
             )
-    flat = flatten(in_log_domain(without_power_derivatives(roots)))
-    # denominators that stood apart have come together
-    again = in_log_domain(flat)
-    flat = flat if again == flat else flatten(again)
+    guards = collect_guards(roots)
+    flat = _flat(roots, guards)
+    lost = lost_conditions(without_domains(roots), flat)
+    if lost:
+        guards += lost
+        flat = _flat(roots, guards)
     chosen, choices = choose_softmax_gradients(flat, softmax_gradient)
     chosen, averages = without_cancellation(chosen, softmax_gradient)
     outputs, axis = add_instance_axis(chosen, batched) if batched else (chosen, None)
@@ -114,7 +120,18 @@ def lower(
     definitions = tuple(define(t) for t in topological_order(*outputs) if not isinstance(t, Input))
     # an input that drops out because terms cancel stays an argument
     arguments = tuple(t if axis is None or t.name not in batched else with_axis(t, axis) for t in variables)
-    return Program(arguments, definitions, tuple(outputs), axis, choices)
+    count = len(roots)
+    checked = tuple(replace(g, tensor=t) for g, t in zip(guards, outputs[count:], strict=True))
+    return Program(arguments, definitions, tuple(outputs[:count]), axis, choices, checked)
+
+
+def _flat(roots: Sequence[Tensor], guards: Sequence[Guard]) -> list[Tensor]:
+    """Return expressions, and after them what is checked, with unnamed products inlined."""
+    whole = [*without_domains(roots), *(g.tensor for g in guards)]
+    flat = flatten(in_log_domain(without_power_derivatives(whole)))
+    # denominators that stood apart have come together
+    again = in_log_domain(flat)
+    return flat if again == flat else flatten(again)
 
 
 def define(t: Tensor) -> Definition:

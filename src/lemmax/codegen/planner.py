@@ -28,6 +28,7 @@ from lemmax.codegen.shared import SharedProducts
 from lemmax.codegen.values import Pool, Value, constant
 from lemmax.codegen.views import fresh_outputs, reachable, without_idle_pins
 from lemmax.errors import UnsupportedYet
+from lemmax.expr.domains import FULL_RANK, Guard
 from lemmax.expr.nodes import Apply, Lambda
 from lemmax.expr.sizes import Size
 from lemmax.expr.tensor import Tensor
@@ -73,7 +74,9 @@ class Planner:
             if defined.name is not None and value.op not in ("input", "number"):
                 self.names.setdefault(value.number, defined.name)
             self.tensors.setdefault(value.number, defined)
-        roots = [self._arrays[t.digest] for t in self._program.outputs]
+        # what is checked comes first, before anything fails for a reason that says less
+        roots = [self._checked(guard) for guard in self._program.guards]
+        roots += [self._arrays[t.digest] for t in self._program.outputs]
         roots = self._replaced(roots, without_idle_pins(self.pool, roots))
         new, choices = gather_products(self.pool, roots, self.names)
         self.choices += choices
@@ -87,6 +90,14 @@ class Planner:
             self.choices += choices
             roots = self._replaced(roots, new)
         return fresh_outputs(self.pool, roots)
+
+    def _checked(self, guard: Guard) -> Value:
+        """Return a check of a guard: an operation without a result."""
+        value = self._arrays[guard.tensor.digest]
+        params: tuple[object, ...] = (guard.condition, guard.told)
+        if guard.condition == FULL_RANK:
+            params = (*params, guard.tensor.operands[0].shape[-2:])
+        return self.pool.make("check", (value,), params, ())
 
     def _replaced(self, roots: Sequence[Value], new: Mapping[int, Value]) -> list[Value]:
         """Return what takes the place of ``roots``; names and tensors go over to the new values."""

@@ -70,7 +70,8 @@ def schedule(
     chosen = chooser.choose()
     by_input = {t.name: a for t, a in zip(program.inputs, arguments, strict=True)}
     variables = {v.number: by_input[str(v.params[0])] for v in chooser.order if v.op == "input"}
-    wishes = {r.number: w for r, w in zip(roots, output_names, strict=True) if w is not None}
+    results = roots[len(program.guards) :]
+    wishes = {r.number: w for r, w in zip(results, output_names, strict=True) if w is not None}
     # named tensors first, so that they keep their names
     for v in chosen:
         if v.number in planner.names and v.number not in wishes:
@@ -108,7 +109,7 @@ def schedule(
         )
     memory, remarks = _memory(statements, variables, roots, buffers, planner.extent)
     choices = [*planner.choices, *remarks]
-    outputs = tuple((variables[r.number], t) for r, t in zip(roots, program.outputs, strict=True))
+    outputs = tuple((variables[r.number], t) for r, t in zip(results, program.outputs, strict=True))
     return Plan(
         name, program.inputs, arguments, sizes, tuple(statements), outputs, returns_tuple,
         program.instance_axis, variables, tuple(dict.fromkeys(choices)), memory,

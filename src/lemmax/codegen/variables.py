@@ -23,7 +23,7 @@ VIEWS = frozenset({"transpose", "expand", "take", "slice", "diagonal", "broadcas
 """Operations that are written behind their operand and need no name of their own."""
 BLOCKS = frozenset(
     {"softmax", "logsumexp", "place", "logdet", "sigmoid"}
-    | {"nonzero", "cofactors", "singular_dyad", "eigen_projector", "polar"}
+    | {"nonzero", "check", "cofactors", "singular_dyad", "eigen_projector", "polar"}
 )
 """Operations that take more than one line."""
 REPEATING = {

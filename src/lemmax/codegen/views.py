@@ -62,7 +62,7 @@ def replaced(
 def fresh_outputs(pool: Pool, roots: Sequence[Value]) -> list[Value]:
     """Copy outputs that share memory with an input or one another, could not be written to, or are parts."""
     taken: set[int] = set()
-    found = []
+    found: list[Value] = []
     for root in roots:
         base, unfit = root, False
         while base.op in SHARING:
@@ -72,7 +72,8 @@ def fresh_outputs(pool: Pool, roots: Sequence[Value]) -> list[Value]:
         constant = base.op in ("number", "arange", "eye")  # made on the spot
         shares = base.op == "input" or (base.number in taken and not constant) or (unfit and not constant)
         taken.add(base.number)
-        found.append(pool.make("copy", (root,)) if shares else root)
+        # a copy for each output: interned, the copies of one value would be one array
+        found.append(pool.make("copy", (root,), (len(found),)) if shares else root)
     return found
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
+from lemmax.calculus.forward import with_guards
 from lemmax.calculus.partials import Smoothness
 from lemmax.calculus.split import Part
 from lemmax.expr.nodes import Derivative, Input
@@ -83,8 +84,12 @@ class Derivation:
 
     @property
     def result(self) -> Tensor:
-        """The gradient in the only (or first) variable, or the first block."""
-        return self.results[0]
+        """The gradient in the only (or first) variable, or the first block, as ``lx.gradient`` returns it.
+
+        It is undefined where the function is not differentiable; ``results`` are the bare formulas.
+        """
+        variables = self.blocks[0] if self.blocks else self.variables
+        return with_guards(self.results[:1], self.f, variables, self.nonsmooth)[0]
 
     @property
     def loss(self) -> Tensor:

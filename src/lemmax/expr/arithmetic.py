@@ -9,6 +9,7 @@ from collections.abc import Callable
 import sympy as sp
 
 from lemmax.errors import InvalidArgument, ShapeError
+from lemmax.expr.domains import NOT_ZERO, Guard, on_domain
 from lemmax.expr.indices import free_indices, is_index
 from lemmax.expr.nodes import Lambda, Term
 from lemmax.expr.sizes import Size, is_one, same_size
@@ -177,7 +178,13 @@ def divide(a: Tensor | Scalar, b: Tensor | Scalar) -> Tensor:
     """
     if not isinstance(b, Tensor) and as_number(b).is_zero:
         raise InvalidArgument("division by the number 0.")
-    return elementwise("a / b", lambda x, y: x / y, a, b)
+    quotient = elementwise("a / b", lambda x, y: x / y, a, b)
+    if not isinstance(quotient, Tensor) or not isinstance(b, Tensor) or is_constant(b):
+        return quotient
+    if b in quotient.operands or b.entry_assumptions().get("positive"):
+        return quotient
+    # SymPy has cancelled the divisor, as in x / x, which still must not be 0
+    return on_domain(quotient, [Guard(b, NOT_ZERO, f"{b.name or b.describe()} divides, and is 0")])
 
 
 def power(a: Tensor | Scalar, exponent: Tensor | Scalar) -> Tensor:

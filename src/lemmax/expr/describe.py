@@ -66,6 +66,8 @@ def describe_lambda(t: Lambda) -> str:
 
 def describe_application(function: str, operands: Sequence[Tensor]) -> str:
     """Return a function with the names or kinds of its operands."""
+    if function == "on_domain":
+        return operands[0].describe()
     return f"{function}({', '.join(_short(t) for t in operands)})".replace("((...))", "(...)")
 
 

@@ -13,8 +13,9 @@ from lemmax.expr.arithmetic import as_tensor
 from lemmax.expr.graph import topological_order
 from lemmax.expr.nodes import Apply, Input, Lambda
 from lemmax.expr.relation import Relation
+from lemmax.expr.structure import check_assumptions
 from lemmax.expr.tensor import Tensor
-from lemmax.interpret.arguments import as_numbers, check_assumptions
+from lemmax.interpret.arguments import as_numbers
 from lemmax.interpret.complexes import COMPLEX
 from lemmax.interpret.evaluator import Evaluator
 from lemmax.interpret.floating import FLOAT

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lemmax.errors import EvaluationError, MissingRule
+from lemmax.expr.domains import DEFINED, NOT_NEGATIVE, NOT_ZERO, Guard, guards_of
 from lemmax.expr.nodes import Apply
 from lemmax.interpret import matrices
 from lemmax.interpret.frame import Frame, compile_size
@@ -210,7 +211,44 @@ def _reshape(node: Apply) -> Callable[..., Value]:
     return compute
 
 
+# -- domains of derivatives ------------------------------------------------------------------------
+def _on_domain(node: Apply) -> Callable[..., Value]:
+    """Compile a formula that is undefined where a guard fails; an instance of a batch for itself."""
+    guards = guards_of(node)
+    ndim = node.ndim
+
+    def compute(frame: Frame, x: Value, *values: Value) -> Value:
+        arithmetic = frame.arithmetic
+        for guard, value in zip(guards, values, strict=True):
+            fails = failing(guard, value, frame)
+            if not fails.any():
+                continue
+            lead = fails.shape[: fails.ndim - guard.tensor.ndim]
+            whole = fails.reshape((*lead, -1)).any(axis=-1).reshape((*lead, *(1,) * ndim))
+            x = arithmetic.select(Condition(whole), arithmetic.constant("nan"), x)
+        return x
+
+    return compute
+
+
+def failing(guard: Guard, value: Value, frame: Frame) -> npt.NDArray[np.bool_]:
+    """Return where the condition of a guard fails, an array of the guard's shape (and a batch's)."""
+    arithmetic = frame.arithmetic
+    if guard.condition == NOT_NEGATIVE:
+        found = arithmetic.compare("<", value, arithmetic.rational(0, 1)).holds
+    elif guard.condition == NOT_ZERO:
+        found = arithmetic.compare("==", value, arithmetic.rational(0, 1)).holds
+    elif guard.condition == DEFINED:
+        found = arithmetic.compare("!=", value, value).holds
+    else:
+        (matrix,) = guard.tensor.operands
+        full = min(compile_size(s)(frame.sizes) for s in matrix.shape[-2:])
+        found = arithmetic.compare("<", value, arithmetic.rational(full, 1)).holds
+    return np.asarray(found).reshape(arithmetic.shape(value))
+
+
 APPLICATIONS: dict[str, Compile] = {
+    "on_domain": _on_domain,
     "softmax": _softmax,
     "softmax_pullback": _softmax_pullback,
     "logsumexp": _reduction("logsumexp"),

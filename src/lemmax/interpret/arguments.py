@@ -11,6 +11,7 @@ import sympy as sp
 
 from lemmax.errors import EvaluationError, InvalidArgument, NameClash, ShapeError
 from lemmax.expr.nodes import Input
+from lemmax.expr.structure import MASKED
 from lemmax.expr.tensor import Tensor, identifier
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -39,10 +40,12 @@ def as_numbers(what: str, value: object) -> Array:
     """Return a user's value as an array of numbers.
 
     Raises:
-        EvaluationError: it holds something else, or NaN.
+        EvaluationError: it holds something else, or NaN, or has a mask.
     """
+    if isinstance(value, np.ma.MaskedArray):
+        raise EvaluationError(f"{what}: {MASKED}")
     try:
-        array = value if isinstance(value, np.ndarray) else np.asarray(value)
+        array = np.asarray(value)  # of a matrix too, whose products are others
     except (ValueError, TypeError) as error:
         raise EvaluationError(f"{what}: {error}; expected an array of numbers.") from None
     kind = array.dtype.kind
@@ -108,55 +111,3 @@ def given_sizes(sizes: Mapping[Any, int] | None, known: Mapping[str, sp.Symbol])
             raise InvalidArgument(f"sizes: {key} = {value!r}; expected a positive integer.")
         result[symbol] = int(value)
     return result
-
-
-def check_assumptions(what: str, node: Input, array: Array) -> None:
-    """Check that an array has the properties that its variable was declared with.
-
-    Equality of entries is meant up to 1e-9 of the largest entry (a symmetric matrix that was computed is
-    seldom exactly symmetric).
-
-    Raises:
-        EvaluationError: a property is violated.
-    """
-    if not node.assumptions:
-        return
-    x = np.real(array.astype(complex))
-    scale = 1e-9 * max(float(np.max(np.abs(x))), np.finfo(float).tiny)
-    for assumption in node.assumptions:
-        if not _HOLDS[assumption](x, scale):
-            raise EvaluationError(
-                f"{what} was declared {assumption.replace('_', ' ')}, but the array is not."
-            )
-
-
-def _transposed(x: Array) -> Array:
-    return np.swapaxes(x, -1, -2) if x.ndim > 1 else x
-
-
-def _is_symmetric(x: Array, scale: float) -> bool:
-    return bool(np.all(np.abs(x - _transposed(x)) <= scale))
-
-
-def _is_positive_definite(x: Array, scale: float) -> bool:
-    return _is_symmetric(x, scale) and bool(np.all(np.linalg.eigvalsh(x) > 0))
-
-
-def _is_orthogonal(x: Array, scale: float) -> bool:
-    return bool(np.all(np.abs(_transposed(x) @ x - np.eye(x.shape[-1])) <= 1e-9))
-
-
-def _is_lower_triangular(x: Array, scale: float) -> bool:
-    return bool(np.all(np.triu(x, 1) == 0))
-
-
-_HOLDS = {
-    "positive": lambda x, scale: bool(np.all(x > 0)),
-    "symmetric": _is_symmetric,
-    "positive_definite": _is_positive_definite,
-    "orthogonal": _is_orthogonal,
-    "diagonal": lambda x, scale: (
-        _is_lower_triangular(x, scale) and _is_lower_triangular(_transposed(x), scale)
-    ),
-    "lower_triangular": _is_lower_triangular,
-}

@@ -9,10 +9,12 @@ import numpy as np
 import sympy as sp
 
 from lemmax.errors import EvaluationError, InvalidArgument, ShapeError
+from lemmax.expr.domains import NOT_NEGATIVE, NOT_ZERO, ON_DOMAIN, guards_of
 from lemmax.expr.graph import inputs_of, topological_order
 from lemmax.expr.indices import is_index
 from lemmax.expr.nodes import Apply, Input, Lambda, Param
 from lemmax.expr.tensor import Tensor, TensorSymbol
+from lemmax.interpret.applications import failing
 from lemmax.interpret.arguments import as_numbers, check_ndim, code_names, given_sizes
 from lemmax.interpret.floating import FLOAT
 from lemmax.interpret.frame import Frame
@@ -178,6 +180,7 @@ def _explain_nan(root: Tensor, order: Sequence[Tensor], frame: Frame) -> None:
     for node in order:
         value = frame.values[node.digest]
         if node.digest in parts and frame.arithmetic.has_nan(value):
+            _explain_domain(node, frame)
             below = [t for t in order if t.digest in parts]
             hint = next((h for t in [node, *below] if (h := _root_at_zero(t, frame))), "")
             at = np.argwhere(np.asarray(frame.arithmetic.compare("!=", value, value).holds))
@@ -187,6 +190,25 @@ def _explain_nan(root: Tensor, order: Sequence[Tensor], frame: Frame) -> None:
                 f"{node.describe()} (a logarithm or root of a negative number, a singular matrix, "
                 f"0 * inf, or inf - inf).{hint}"
             )
+
+
+def _explain_domain(node: Tensor, frame: Frame) -> None:
+    """Raise an error that names the guard that fails, if ``node`` has guards."""
+    if not isinstance(node, Apply) or node.function != ON_DOMAIN:
+        return
+    for guard in guards_of(node):
+        fails = failing(guard, frame.values[guard.tensor.digest], frame)
+        if fails.any():
+            at = np.argwhere(fails)[0]
+            where = f" at {tuple(map(int, at))}" if at.size else ""
+            told = guard.told
+            if guard.condition in (NOT_NEGATIVE, NOT_ZERO):
+                entry = np.asarray(frame.arithmetic.outgoing(frame.values[guard.tensor.digest]))
+                name = guard.tensor.name or guard.tensor.describe()
+                told = f"{name} = {entry[tuple(at)]}{where}: {told}"
+            elif where:
+                told = f"{told}; matrix {where[4:]}"
+            raise EvaluationError(f"{node.label()} does not exist at this point: {told}.")
 
 
 def _root_at_zero(node: Tensor, frame: Frame) -> str:

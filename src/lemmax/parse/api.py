@@ -31,6 +31,7 @@ def parse_latex(
     shape: Sequence[Size | int] | None = None,
     indices: str | Sequence[str] | None = None,
     vec: Literal["row", "column"] = "row",
+    entrywise: bool = False,
     **tensors: Tensor,
 ) -> Tensor:
     r"""Return the tensor that a formula in LaTeX stands for.
@@ -40,8 +41,9 @@ def parse_latex(
 
     * Side by side is the matrix product; scalars scale.  ``\odot`` and ``\circ`` are entrywise,
       ``\otimes`` is the Kronecker product; both bind less than a product, so ``A B \otimes C``
-      is ``(A B) \otimes C``.  Functions (``\exp``, ``\log`` ...) act on entries; ``A^2`` and
-      ``A^{-1}`` are powers of matrices, ``A^{\circ 2}`` of entries.
+      is ``(A B) \otimes C``.  Functions (``\tanh``, ``\max`` ...) act on entries, ``\exp`` and ``\log`` of
+      square matrices as ``\exp^{\circ}(A)`` only; ``A^2`` and ``A^{-1}`` are powers of matrices,
+      ``A^{\circ 2}`` of entries.
     * A number beside a vector, or a matrix that is not square, is added to each entry: ``1 - p``.
     * A vector is a column.  ``x^\top y`` is a scalar, ``x y^\top`` a matrix.
     * Subscripts go to the leading axes: ``X_i`` of a tensor (N, n, D) is the matrix of sample i.
@@ -62,6 +64,8 @@ def parse_latex(
         indices: letters of free indices in the order of axes, such as ``"ih"``; a colon stands for rows or
             columns where they do not come last, as in ``":i"``.
         vec: order of ``\operatorname{vec}``.
+        entrywise: say that ``\exp`` and ``\log`` of square matrices act on entries; by default this is an
+            ambiguity, which ``\exp^{\circ}(A)`` settles in the formula.
         **tensors: tensors by name in code (``WQ=WQ`` for ``W^Q``).
 
     Raises:
@@ -95,6 +99,7 @@ def parse_latex(
             known,
             column_major=vec == "column",
             fits_target=wanted is not None or letters is not None,
+            entrywise=entrywise,
             subscripted=frozenset(letters_in(formula.tokens)),
         )
         return _value(ctx, formula, wanted, letters)

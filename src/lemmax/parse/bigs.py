@@ -170,13 +170,15 @@ def _bind_place(ctx: Context, part: r.Part, letters: list[Letter], relations: li
         text = _letter(ctx, parts[0])
         others = {t for p in leaves(parts[1]) if (t := letter_text(p)) is not None}
         new = sorted(t for t in others if ctx.letter(t) is None and not ctx.names.size_called(t))
-        if new and operators != ("!=",):
+        # of a result whose shape is given it shows whether the other letter is one of its indices
+        if new and not (operators == ("!=",) and ctx.fits_target):
+            both = rf"\sum_{{{new[0]}}} \sum_{{{ctx.text(part)}}}"
             raise Failure(
                 part.span,
                 f"{ctx.text(part)}: is the sum over {text}, or over {text} and {new[0]}?",
                 [
-                    f"{text} alone, with {new[0]} an index from outside",
-                    f"{text} and {new[0]}: two sums, and a factor 1[...]",
+                    f"{text} alone, with {new[0]} an index from outside: say so with indices={new[0]!r}",
+                    f"{text} and {new[0]}: two sums, {both}",
                 ],
             )
         letters.append(ctx.new_letter(text, parts[0].span))

@@ -138,7 +138,7 @@ class Builder:
     def chain(self, items: list[Any]) -> r.Part:
         """One more part of a chain."""
         first, operator, rest = items
-        kind = {"STAR": "CDOT"}.get(operator.type, operator.type)
+        kind: str = operator.type
         if isinstance(first, r.Chain):
             parts = (*first.parts, rest)
             return r.Chain(*_place(items, parts), (*first.operators, kind), parts)

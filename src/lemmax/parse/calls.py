@@ -15,6 +15,7 @@ from lemmax.expr.tensor import Tensor
 from lemmax.parse import records as r
 from lemmax.parse.algebra import entrywise
 from lemmax.parse.context import Context
+from lemmax.parse.entries import is_marked, refuse_function_of_matrix
 from lemmax.parse.exponents import raised
 from lemmax.parse.failure import Failure, Span
 from lemmax.parse.forms import (
@@ -30,10 +31,8 @@ from lemmax.parse.forms import (
     total,
     whole,
 )
-from lemmax.parse.integers import integer
 from lemmax.parse.meaning import mean
 from lemmax.parse.pairs import paired
-from lemmax.parse.reader import read_places
 from lemmax.parse.scripts import joined
 from lemmax.rules import spectra
 
@@ -70,6 +69,9 @@ def call(ctx: Context, part: r.Call) -> Form:
             [f"({head}{text}){script}", f"{head}({text}{script})"],
         )
     form = rule(ctx, part)
+    if part.function in _BODIES and is_marked(part):
+        return form
+    refuse_function_of_matrix(ctx, part, form)
     if part.head is None or (not part.head.sup and not part.head.primes):
         return form
     if part.head.primes and rule is _entrywise:

@@ -53,7 +53,7 @@ def _exponential(ctx: Context, name: Written) -> Form:
 
     value = mean(ctx, exponent.value)
     text = ctx.text(exponent)
-    demand_scalar(ctx, value, "the exponent of e", (rf"\exp({text}), entry by entry",))
+    demand_scalar(ctx, value, "the exponent of e", (rf"\exp^{{\circ}}({text}), entry by entry",))
     return entrywise(ctx, sp.exp, [value], name.span, "exp")
 
 

@@ -43,6 +43,7 @@ class Context:
         names: tensors and sizes.
         column_major: does vec run down the columns?
         fits_target: is it known which shape the result must have?
+        entrywise: was it said that exponentials and logarithms of matrices are those of their entries?
         subscripted: letters that occur in subscripts anywhere.
         unknowns: sizes left open.
         ranges: the range of every index.
@@ -56,6 +57,7 @@ class Context:
     names: Names
     column_major: bool = False
     fits_target: bool = False
+    entrywise: bool = False
     subscripted: frozenset[str] = frozenset()
     unknowns: Unknowns = field(default_factory=Unknowns)
     ranges: dict[sp.Symbol, Size] = field(default_factory=dict)

@@ -94,7 +94,7 @@ def _chain(ctx: Context, part: r.Chain) -> sp.Expr:
     value = integer(ctx, part.parts[0])
     for operator, p in zip(part.operators, part.parts[1:], strict=True):
         other = integer(ctx, p)
-        if operator in ("CDOT", "TIMES"):
+        if operator in ("CDOT", "TIMES", "STAR"):
             value = value * other
         elif operator == "MOD":
             value = sp.Mod(value, other)

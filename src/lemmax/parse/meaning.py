@@ -220,6 +220,10 @@ def _chain(ctx: Context, part: r.Chain) -> Form:
             raise Failure(
                 span, rf"{ctx.text(span)}: \times is read between numbers only.", [r"a matrix product A B"]
             )
+        elif operator == "STAR" and not (is_scalar(ctx, result) or is_scalar(ctx, other)):
+            left, right = ctx.source[span[0] : result.span[1]].strip(), ctx.text(other.span)
+            readings = [f"{left} {right}, the matrix product", rf"{left} \odot {right}, entry by entry"]
+            raise Failure(span, f"{ctx.text(span)}: which product is the star?", readings)
         elif is_column(ctx, result) and is_column(ctx, other):
             if len(forms) > 2:
                 raise Failure(

@@ -65,7 +65,8 @@ BIG: dict[str, str] = {
 """Operators that act on all that follows, up to the next plus or minus."""
 
 _OPERATORS: dict[str, str] = {
-    "CDOT": "cdot ast",
+    "CDOT": "cdot",
+    "STAR": "ast",
     "TIMES": "times",
     "HADAMARD": "odot circ",
     "QUOTIENT": "oslash",

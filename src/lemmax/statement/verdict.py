@@ -85,12 +85,15 @@ class Verdict:
         reason: why, in words: the rewrites of a proof, the reason of an ``unknown``.
         witness: what refutes it, for ``refuted``.
         rewrites: names of the identities that a proof of equality uses.
+        conditions: what the inputs must satisfy for one side to be defined and not for the other, in words: a
+            proof says nothing of other inputs.
     """
 
     name: VerdictName
     reason: str = ""
     witness: Witness | None = None
     rewrites: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Check the name; a refutation shows its witness."""

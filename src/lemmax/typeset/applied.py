@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import sympy as sp
 
 from lemmax.errors import MissingRule
+from lemmax.expr.domains import without_domain
 from lemmax.expr.nodes import Apply
 from lemmax.expr.sizes import is_one
 from lemmax.rules.definitions import DEFINITIONS
@@ -242,6 +243,11 @@ def read_matrix(reader: Reader, t: Apply, slots: Slots) -> Node:
 def read_by_definition(reader: Reader, t: Apply, slots: Slots) -> Node:
     """Return what the function stands for, where that is what a formula shows: a solve as an inverse."""
     return reader.slice(DEFINITIONS[t.function](t), slots)
+
+
+def read_on_domain(reader: Reader, t: Apply, slots: Slots) -> Node:
+    """Return the formula without what it takes."""
+    return reader.slice(without_domain(t), slots)
 
 
 def read_power_derivative(reader: Reader, t: Apply, slots: Slots) -> Node:

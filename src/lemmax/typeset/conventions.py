@@ -8,7 +8,11 @@ from collections.abc import Iterable
 _SENTENCES: tuple[tuple[str, str], ...] = (
     (r"\\odot", r"$\odot$ is the entrywise product."),
     (r"\\oslash", r"$\oslash$ is the entrywise quotient."),
-    (r"\^\{\\circ", r"$A^{\circ p}$ is the entrywise power."),
+    (r"\^\{\\circ ", r"$A^{\circ p}$ is the entrywise power."),
+    (
+        r"\\(exp|log)\^\{\\circ",
+        r"$\exp^{\circ}$ and $\log^{\circ}$ of a square matrix are those of its entries.",
+    ),
     (r"\\operatorname\{Diag\}", r"$\operatorname{Diag}(v)$ is the diagonal matrix of the vector $v$."),
     (r"\\operatorname\{diag\}", r"$\operatorname{diag}(A)$ is the diagonal of the matrix $A$, as a column."),
     (r"\\mathbf\{1\}(?!\[|\\Bigl)", r"$\mathbf{1}$ is the column of ones."),

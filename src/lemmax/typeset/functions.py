@@ -2,6 +2,7 @@ r"""The table of functions that matrix notation knows: see ``applied`` for what 
 
 from __future__ import annotations
 
+from lemmax.expr.domains import ON_DOMAIN
 from lemmax.typeset import applied, shapes
 from lemmax.typeset.applied import Row
 
@@ -36,6 +37,7 @@ TABLE: dict[str, Row] = {
     ),
     "power_derivative": Row(applied.leading_axes, applied.read_power_derivative),
     **dict.fromkeys(("cofactors", "solve"), Row(applied.leading_axes, applied.read_by_definition)),
+    ON_DOMAIN: Row(lambda t, slot: {} if slot else {p: p for p in range(t.ndim)}, applied.read_on_domain),
     "hull_distance": Row(lambda t, slot: {}, applied.read_hull_distance, one_per_matrix=True),
     "concat": Row(lambda t, slot: {p: p for p in range(t.ndim) if p != t.param("axis")}, shapes.read_concat),
     "slice": Row(shapes.all_axes, shapes.read_slice),

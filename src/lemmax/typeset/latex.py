@@ -10,6 +10,7 @@ import sympy as sp
 
 from lemmax.calculus.flatten import inline
 from lemmax.errors import InvalidArgument
+from lemmax.expr.domains import without_domain
 from lemmax.expr.graph import topological_order, transform
 from lemmax.expr.nodes import Apply, Derivative, Input
 from lemmax.expr.relation import Relation
@@ -227,10 +228,10 @@ def _paired(
 
 
 def _written_out(node: Tensor) -> Tensor:
-    """Show a solve as an inverse, and cofactors as the determinant times the inverse."""
+    """Show a solve as an inverse, cofactors as the determinant times the inverse, and no domains."""
     if isinstance(node, Apply) and node.function in ("solve", "cofactors"):
         return DEFINITIONS[node.function](node).named(node.name)
-    return node
+    return without_domain(node)
 
 
 def _subscripts(reader: Reader, t: Tensor) -> frozenset[int]:

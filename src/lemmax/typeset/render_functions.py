@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import sympy as sp
 
+from lemmax.expr.sizes import same_size
 from lemmax.typeset.algebra import transpose
 from lemmax.typeset.names import latex_expression
 from lemmax.typeset.node import Node, is_column, is_scalar
@@ -91,7 +92,10 @@ def tex_entrywise(x: Node, scope: Scope) -> Rendered:
     if function == "pow" and is_scalar(x.args[1]):
         base, exponent = x.args
         return rf"{raised_base(base, scope)}^{{\circ {latex_node(exponent, scope, PRODUCT)}}}", POWER
-    return f"{_ENTRYWISE.get(function) or _special(function)}{parenthesised(inside)}", POWER
+    name = _ENTRYWISE.get(function) or _special(function)
+    if function in ("exp", "log") and not is_scalar(x) and same_size(*x.shape):
+        name += r"^{\circ}"  # not the exponential of a matrix
+    return f"{name}{parenthesised(inside)}", POWER
 
 
 def _special(key: str) -> str:

@@ -15,6 +15,7 @@ from lemmax.calculus.rewriting.conditions import sees_everything
 from lemmax.calculus.rewriting.engine import Engine
 from lemmax.calculus.rewriting.records import Ledger, TooLarge
 from lemmax.expr import linalg
+from lemmax.expr.domains import without_domains
 from lemmax.expr.graph import topological_order
 from lemmax.expr.nodes import Apply, Lambda, Term
 from lemmax.expr.sizes import same_size
@@ -34,6 +35,7 @@ def prove_zero(t: Tensor, ledger: Ledger) -> bool:
     Raises:
         TooLarge: it became too large to be rewritten.
     """
+    (t,) = without_domains([t])
     engine = _started(t, frozenset(), ledger)
     form = engine.tensor(t)
     for _ in range(2):

@@ -31,8 +31,10 @@ from lemmax.parse.forms import (
     total,
     whole,
 )
+from lemmax.parse.integers import integer
 from lemmax.parse.meaning import mean
 from lemmax.parse.pairs import paired
+from lemmax.parse.reader import read_places
 from lemmax.parse.scripts import joined
 from lemmax.rules import spectra
 

@@ -116,7 +116,7 @@ def test_the_point_is_named() -> None:
     slope = lx.gradient(lx.sum(lx.log(x)), x)
     with pytest.raises(lx.EvaluationError, match=r"x\[i\] = -2.0 at \(1,\): log of x is not defined"):
         lx.evaluate(slope, x=[1.0, -2.0])
-    with pytest.raises(lx.EvaluationError, match="log of x is not defined"):
+    with pytest.raises(lx.EvaluationError, match=r"log of x is not defined there, at \(1,\)"):
         lx.compile(slope)(x=[1.0, -2.0])
 
 

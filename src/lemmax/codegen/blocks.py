@@ -120,7 +120,10 @@ def check(r: Renderer, v: Value, name: str, names: Names) -> list[str]:
         "    raise ValueError(",
         '        "no value or derivative exists at this point: "',
     ]
-    return [*lines, *[f'        "{part}"' for part in _parts(text)], "    )"]
+    lines += [f'        "{part}"' for part in _parts(text)]
+    if v.args[0].ndim:
+        lines.append(f'        f", at {{tuple(map(int, np.argwhere({fails})[0]))}}"')
+    return [*lines, "    )"]
 
 
 def _parts(text: str) -> list[str]:

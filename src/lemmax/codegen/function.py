@@ -12,7 +12,7 @@ from lemmax.codegen.records import Plan
 from lemmax.codegen.render import Renderer
 from lemmax.codegen.schedule import inline_values
 from lemmax.errors import EvaluationError, InvalidArgument
-from lemmax.expr.structure import MASKED, check_assumptions
+from lemmax.expr.structure import MASKED, TRUTH_VALUES, check_assumptions
 
 # one type and one dtype stand for the common case, in which nothing has to be converted
 _ARRAYS = frozenset({np.ndarray})
@@ -152,7 +152,9 @@ def _as_array(function: str, name: str, value: Any) -> np.ndarray[Any, np.dtype[
             f"{function}: {name} is no array: {error}. Expected a NumPy array, or nested lists of "
             "numbers of equal lengths."
         ) from None
-    if array.dtype.kind not in "biufc":
+    if array.dtype.kind == "b":
+        raise InvalidArgument(f"{function}: {name} {TRUTH_VALUES}")
+    if array.dtype.kind not in "iufc":
         raise InvalidArgument(
             f"{function}: {name} is of type {type(value).__name__} with entries of type {array.dtype}"
             "; expected an array of numbers. Convert symbolic matrices first: np.array(M, dtype=float)."

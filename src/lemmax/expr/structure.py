@@ -18,6 +18,12 @@ MASKED = (
 )
 """Why masked arrays are refused, and what to do."""
 
+TRUTH_VALUES = (
+    "holds truth values; expected numbers. An additive mask has 0 where an entry is kept and -inf elsewhere:"
+    " np.where(keep, 0.0, -np.inf)."
+)
+"""Why arrays of truth values are refused, and what to do."""
+
 
 def check_assumptions(what: str, node: Input, array: Array) -> None:
     """Check that an array has the properties that its variable was declared with.

@@ -11,7 +11,7 @@ import sympy as sp
 
 from lemmax.errors import EvaluationError, InvalidArgument, NameClash, ShapeError
 from lemmax.expr.nodes import Input
-from lemmax.expr.structure import MASKED
+from lemmax.expr.structure import MASKED, TRUTH_VALUES
 from lemmax.expr.tensor import Tensor, identifier
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -50,10 +50,7 @@ def as_numbers(what: str, value: object) -> Array:
         raise EvaluationError(f"{what}: {error}; expected an array of numbers.") from None
     kind = array.dtype.kind
     if kind == "b":
-        raise EvaluationError(
-            f"{what} holds truth values; expected numbers. An additive mask has 0 where an entry is kept "
-            "and -inf elsewhere: np.where(keep, 0.0, -np.inf)."
-        )
+        raise EvaluationError(f"{what} {TRUTH_VALUES}")
     if kind == "O":
         _check_objects(what, array)
     elif kind not in "iufc":

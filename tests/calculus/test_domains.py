@@ -286,3 +286,27 @@ def test_generated_code_divides_the_matrix_that_it_names() -> None:
     with pytest.raises(lx.EvaluationError, match=r"Singular matrix.*inverted are: A") as caught:
         lx.compile(lx.inv(A))(SINGULAR - SINGULAR)
     assert isinstance(caught.value, np.linalg.LinAlgError)
+
+
+def test_gradients_by_others_are_not_compared_where_there_is_none() -> None:
+    slope = lx.gradient(lx.logdet(A), A)
+    lx.check_gradient(lambda A: np.linalg.inv(A).T, slope, A=np.diag([1.0, 2.0]))
+    with pytest.raises(lx.EvaluationError):
+        lx.check_gradient(lambda A: np.linalg.inv(A).T, slope, A=np.diag([1.0, -2.0]))
+
+
+def test_equality_and_printing_take_the_formula() -> None:
+    slope = lx.gradient(lx.sum(lx.log(x)), x)
+    assert lx.equal(slope, 1 / x).name == "proved" and lx.equal(slope, 2 / x).name == "refuted"
+    assert lx.latex(slope) == lx.latex(1 / x)
+    assert lx.derive(lx.sum(lx.log(x)), x).replay().result == slope
+
+
+def test_samples_in_chunks_are_checked() -> None:
+    X, w = lx.tensor("X", m, n), lx.tensor("w", n)
+    fn = lx.compile(lx.gradient(lx.sum(lx.log(X @ w)), w), stream="m", chunk=2)
+    rows = np.ones((5, 2))
+    np.testing.assert_allclose(fn(X=rows, w=np.ones(2)), [2.5, 2.5])
+    rows[4] = -1
+    with pytest.raises(lx.EvaluationError, match="log of"):
+        fn(X=rows, w=np.ones(2))

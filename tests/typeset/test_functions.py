@@ -229,3 +229,19 @@ def test_inverses_of_symmetric_matrices_need_no_transpose() -> None:
     ]:
         assert lx.latex(t) == printed
         check_printed(t)
+
+
+def test_equal_factors_are_a_power() -> None:
+    X, A, S = lx.tensor("X", n, m), lx.tensor("A", n, n), lx.tensor("S", N, n, n)
+    gram = X.T @ X
+    for t, printed in [
+        (lx.gradient(lx.trace(A @ A @ A @ A), A), r"4 (A^3)^\top"),
+        (A.T @ A.T @ X, r"(A^\top)^2 X"),
+        (lx.gradient(lx.trace(lx.inv(gram)), X), r"-2 X (X^\top X)^{-2}"),
+        (lx.inv(A).T @ lx.inv(A).T, r"(A^{-\top})^2"),
+        (S @ S @ X, r"(S_i)^2 X"),
+        (A @ A * A, r"A \odot A^2"),
+    ]:
+        assert lx.latex(t) == printed
+        check_printed(t)
+        assert lx.equal(lx.parse_latex(printed, [A, X, S], like=t), t).name == "proved"

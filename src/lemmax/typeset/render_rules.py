@@ -2,6 +2,7 @@ r"""LaTeX of each kind of node: a table of rules ``(node, scope) -> (text, prece
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 
 import sympy as sp
@@ -153,15 +154,28 @@ def tex_product(x: Node, scope: Scope) -> Rendered:
         factors = x.args[flipped:]
         if not factors:
             return parts[0], POWER
-    done = len(x.args) - len(factors)
-    for position, a in enumerate(factors, start=done):
-        if a.op == "ones" and position > 0:
+    position = len(x.args) - len(factors)
+    for a, run in itertools.groupby(factors):
+        count = len(list(run))
+        if count > 1:
+            parts.append(_matrix_power(a, count, scope))
+        elif a.op == "ones" and position > 0:
             parts.append(r"\mathbf{1}")
         elif a.op == "transpose" and a.args[0].op == "ones" and position < len(x.args) - 1:
             parts.append(r"\mathbf{1}^\top")
         else:
             parts.append(latex_node(a, scope, POWER))
-    return " ".join(parts), PRODUCT
+        position += count
+    return " ".join(parts), PRODUCT if len(parts) > 1 else POWER
+
+
+def _matrix_power(a: Node, count: int, scope: Scope) -> str:
+    """Return equal factors side by side as a power: of a matrix, or of its inverse."""
+    sign = "-" if a.op == "call" and a.data[0] == "inv" else ""
+    base = raised_base(a.args[0] if sign else a, scope)
+    # a power of S_{ih} with subscripts could be one of its entries
+    base = parenthesised(base) if "_" in base and not base.endswith((")", "]")) else base
+    return f"{base}{script(f'{sign}{count}', '^')}"
 
 
 def tex_hadamard(x: Node, scope: Scope) -> Rendered:

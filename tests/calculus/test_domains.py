@@ -12,6 +12,8 @@ import pytest
 import sympy as sp
 
 import lemmax as lx
+from lemmax.calculus.definedness import conditions_of
+from lemmax.expr.domains import NOT_NEGATIVE
 from lemmax.interpret import Evaluator
 
 n, m = lx.sizes("n m")
@@ -310,3 +312,13 @@ def test_samples_in_chunks_are_checked() -> None:
     rows[4] = -1
     with pytest.raises(lx.EvaluationError, match="log of"):
         fn(X=rows, w=np.ones(2))
+
+
+@pytest.mark.parametrize("start", [x, lx.tensor("p", n, positive=True)])
+def test_signs_are_found_once_for_each_tensor_of_a_deep_graph(start: lx.Tensor) -> None:
+    """Each layer uses the one before twice: along paths there would be 2^400 questions, 400 calls deep."""
+    h = start
+    for _ in range(400):
+        h = h * 2 + lx.exp(h)
+    found = conditions_of([lx.log(h)])
+    assert [g.condition for g in found] == ([] if start.entry_assumptions() else [NOT_NEGATIVE])

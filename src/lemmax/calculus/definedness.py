@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import sympy as sp
 
-from lemmax.calculus.signs import has_positive_determinant, is_not_negative, is_positive
+from lemmax.calculus.signs import has_positive_determinant, is_not_negative, is_positive, learn_signs
 from lemmax.calculus.terms import entry_tensor
 from lemmax.expr.domains import DEFINED, NOT_NEGATIVE, NOT_ZERO, ON_DOMAIN, Guard, guards_of
 from lemmax.expr.graph import inputs_of, topological_order
@@ -143,7 +143,9 @@ def conditions_of(roots: Sequence[Tensor]) -> list[Guard]:
 
 
 def _conditions(roots: Sequence[Tensor]) -> Iterator[Guard]:
-    for node in always_used(*roots):
+    order = always_used(*roots)
+    learn_signs(topological_order(*roots))
+    for node in order:
         if isinstance(node, Lambda):
             for term in node.terms:
                 sizes = {**dict(zip(node.indices, node.shape, strict=True)), **dict(term.bound)}

@@ -18,7 +18,7 @@ from lemmax.calculus.definedness import (
     needs_of_body,
     short,
 )
-from lemmax.calculus.signs import has_positive_determinant
+from lemmax.calculus.signs import has_positive_determinant, learn_signs
 from lemmax.expr import functionals
 from lemmax.expr.domains import DEFINED, FULL_RANK, Guard, collect_guards, on_domain, without_domains
 from lemmax.expr.graph import topological_order
@@ -48,6 +48,7 @@ def _guards(flat: Tensor, variables: Sequence[Tensor], nonsmooth: str) -> list[G
     moving = {v.digest for v in variables}
     found: list[Guard] = []
     used = {t.digest for t in always_used(flat)}
+    learn_signs(topological_order(flat))
     for node in topological_order(flat):
         if node.digest in moving or not any(t.digest in moving for t in node.operands):
             continue

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import lru_cache
+
 import sympy as sp
 
 from lemmax.calculus.kinks import is_sum_of_squares
@@ -9,6 +12,9 @@ from lemmax.calculus.terms import entry_tensor
 from lemmax.expr.functions import relu, sigmoid, softplus, step
 from lemmax.expr.nodes import Apply, Input, Lambda
 from lemmax.expr.tensor import Tensor, TensorSymbol
+
+_REMEMBERED = 1 << 15
+"""Tensors whose signs are remembered: graphs share parts, which must not be looked at along every path."""
 
 _NOT_NEGATIVE = frozenset(
     {"softmax", "argmax_mask", "argmin_mask", "sigma", "sigma_min", "spectral_norm", "nuclear_norm"}
@@ -67,17 +73,18 @@ def _is_at_most_one(u: sp.Expr, from_below: bool) -> bool:
     return isinstance(t, Apply) and t.function == "softmax"
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def tensor_is_not_negative(t: Tensor) -> bool:
     """Is no entry of a tensor negative, visibly?"""
     if isinstance(t, Input):
         return "positive" in t.assumptions
     if isinstance(t, Lambda):
         total = _as_one_term(t)
-        return (
-            is_sum_of_squares(t)
-            or all(is_not_negative(term.expr) for term in t.terms)
-            or (total is not None and is_not_negative(total))
-        )
+        if is_sum_of_squares(t):
+            return True
+        if total is not None:
+            return is_not_negative(total)
+        return all(is_not_negative(term.expr) for term in t.terms)
     if not isinstance(t, Apply):
         return False
     if t.function == "det":
@@ -108,19 +115,27 @@ def is_positive(expr: sp.Expr) -> bool:
     return isinstance(expr, sp.exp | sp.cosh | sp.erfc | sigmoid | softplus)
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def tensor_is_positive(t: Tensor) -> bool:
     """Are all entries of a tensor visibly positive?  Softmax weights are, but for masked ones."""
     if isinstance(t, Input):
         return "positive" in t.assumptions
     if isinstance(t, Lambda):
         total = _as_one_term(t)
-        if total is not None and is_positive(total):
-            return True
+        if total is not None:
+            return is_positive(total)
         every = all(is_not_negative(term.expr) for term in t.terms)
         return every and any(is_positive(term.expr) for term in t.terms)
     if isinstance(t, Apply) and t.function in _KEEPING - {"place"}:
         return all(map(tensor_is_positive, t.operands))
     return isinstance(t, Apply) and t.function == "softmax"
+
+
+def learn_signs(order: Sequence[Tensor]) -> None:
+    """Find the signs of tensors, operands first, so that no question about one goes deep into a graph."""
+    for t in order:
+        tensor_is_not_negative(t)
+        tensor_is_positive(t)
 
 
 def _as_one_term(t: Lambda) -> sp.Expr | None:

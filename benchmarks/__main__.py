@@ -1,10 +1,11 @@
-r"""Generated code against hand-written NumPy and JAX: ``python -m benchmarks [--quick] [-o FILE]``.
+r"""Generated code against hand-written NumPy, JAX and PyTorch: ``python -m benchmarks [--quick] [--docs]``.
 
-Runs each work at each size, once with one thread and once with two, in a process of its own. The contestants
-of a work take turns in random order, each call after one that warms its cache; the table shows medians with
-the tenth and ninetieth percentile, and the median of the ratios of calls of one round, which other work on
-the machine disturbs least; ``--clock cpu`` leaves that work out. Ratios carry over to other machines, times
-do not.
+Runs each work at each size, with one thread and with two, in a process of its own for each number of
+threads. The contestants of a work take turns in random order, each call after one that warms its cache; the
+tables show medians with the tenth and ninetieth percentile, and the median of the ratios of calls of one
+round, which other work on the machine disturbs least; ``--clock cpu`` leaves that work out. Then come peak
+memory, each call in a process of its own, the growth with the sizes, and the time of deriving. Ratios carry
+over to other machines, times do not. JAX, PyTorch and tensorgrad take part if they are installed.
 """
 
 from __future__ import annotations
@@ -12,165 +13,124 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
-import random
-import resource
-import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
-BUDGET = 4.0
-"""Seconds for each work at each size."""
-QUICK = 0.3
-LEAST_ROUNDS = 3
-
-Clock = Callable[[], float]
-CLOCKS: dict[str, Clock] = {"wall": time.perf_counter, "cpu": time.process_time}
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+PAGE = DOCS / "explanation" / "benchmarks.md"
+PICTURE = DOCS / "images" / "benchmarks.svg"
+PARTS = ("works", "memory", "scaling", "symbolic")
 
 
 def main() -> None:
-    """Run the works in child processes and write the table."""
+    """Run everything in child processes and write the tables and the picture."""
+    options = _options()
+    if options.child:
+        print(json.dumps(child(json.loads(options.child))))
+        return
+    if options.from_json:
+        found = json.loads(Path(options.from_json).read_text(encoding="utf-8"))
+    else:
+        found = measured(options)
+    from benchmarks import tables
+
+    lines = tables.tables(found)
+    print("\n".join(lines))
+    if options.json:
+        Path(options.json).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    if options.output:
+        Path(options.output).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    if options.docs:
+        tables.renew(PAGE, lines)
+    for file in [options.plot] if options.plot else [str(PICTURE)] if options.docs else []:
+        from benchmarks import plot
+
+        plot.draw(found, Path(file))
+
+
+def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument(
-        "--quick", action="store_true", help="small sizes and few rounds: does everything run?"
-    )
-    parser.add_argument("--work", action="append", help="only this work; may be given several times")
-    parser.add_argument(
-        "--threads", type=int, nargs="*", default=[1, 2], help="numbers of threads (default 1 2)"
-    )
-    parser.add_argument(
+    add = parser.add_argument
+    add("--quick", action="store_true", help="smallest sizes and few rounds: does everything run?")
+    add("--docs", action="store_true", help="renew the tables and the picture of the documentation")
+    add("--part", choices=PARTS, action="append", help="only this part; may be given several times")
+    add("--work", action="append", default=[], help="only works that start so; may be given several times")
+    add("--threads", type=int, nargs="+", default=[1, 2], help="numbers of threads (default 1 2)")
+    add(
         "--clock",
         choices=("wall", "cpu"),
         default="wall",
-        help="cpu: processor time, on a machine with other work",
+        help="cpu: processor time, on a machine with other work; counts the waiting of threads too",
     )
-    parser.add_argument("-o", "--output", help="write the tables to this file")
-    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.child:
-        print(json.dumps(measured(options.quick, options.work, CLOCKS[options.clock])))
-        return
-    lines: list[str] = []
-    for threads in options.threads:
-        lines += _tables(threads, options)
-    text = "\n".join(lines)
-    print(text)
-    if options.output:
-        with open(options.output, "w", encoding="utf-8") as stream:
-            stream.write(text + "\n")
+    add("-o", "--output", help="write the tables to this file")
+    add("--plot", help="draw the picture into this file, .svg or .png; needs matplotlib")
+    add("--json", help="write the numbers to this file")
+    add("--from-json", help="measure nothing, take the numbers from this file")
+    add("--child", help=argparse.SUPPRESS)
+    return parser.parse_args()
 
 
-def measured(quick: bool, only: list[str] | None, clock: Clock) -> dict[str, Any]:
-    """Return the times of all works in this process."""
-    from benchmarks.works import SIZES, WORKS
+def measured(options: argparse.Namespace) -> dict[str, Any]:
+    """Return all numbers, each part from processes of its own."""
+    parts = options.part or PARTS
+    common = {"quick": options.quick, "clock": options.clock, "only": options.work}
+    found: dict[str, Any] = {"clock": options.clock, "runs": []}
+    if "works" in parts:
+        for threads in options.threads:
+            run = in_child({"part": "works", **common}, threads)
+            if not run["works"] and not options.quick:
+                raise SystemExit(f"no work starts with one of {options.work}; see benchmarks/works.py.")
+            found["runs"].append({"threads": threads, **run})
+    if "memory" in parts:
+        cases = in_child({"part": "cases", **common}, 1)
+        rows = [(case, in_child({"part": "memory", **case}, 1)) for case in cases]
+        found["memory"] = [{**case, **row} for case, row in rows if row]
+    if "scaling" in parts:
+        found["scaling"] = in_child({"part": "scaling", **common}, 1)
+    if "symbolic" in parts:
+        from benchmarks.symbolic_time import comparison
 
-    found: dict[str, Any] = {"environment": environment(), "works": {}}
-    for work, (calls_at, reference) in WORKS.items():
-        if only and not any(work.startswith(o) for o in only):
-            continue
-        for size in SIZES[:1] if quick else SIZES:
-            calls = calls_at(size)
-            if calls:
-                times = interleaved(calls, reference, QUICK if quick else BUDGET, clock)
-                found["works"].setdefault(work, {})[size] = times
-    found["peak MB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        _say("symbolic time")
+        found["symbolic"] = comparison(1 if options.quick else 3)
     return found
 
 
-def interleaved(
-    calls: dict[str, Callable[[], Any]], reference: str, budget: float, clock: Clock
-) -> dict[str, Any]:
-    """Return the median time of each call in seconds, with spread, and its median ratio to the reference."""
-    times: dict[str, list[float]] = {name: [] for name in calls}
-    order = list(calls)
-    shuffle = random.Random(0).shuffle
-    start = time.perf_counter()
-    while len(times[reference]) < LEAST_ROUNDS or time.perf_counter() - start < budget:
-        shuffle(order)
-        for name in order:
-            calls[name]()
-            begin = clock()
-            calls[name]()
-            times[name].append(clock() - begin)
-    found = {}
-    for name, taken in times.items():
-        ordered = sorted(taken)
-        found[name] = {
-            "median": statistics.median(ordered),
-            "p10": ordered[len(ordered) // 10],
-            "p90": ordered[(len(ordered) * 9) // 10],
-            "ratio": statistics.median(a / b for a, b in zip(taken, times[reference], strict=True)),
-            "rounds": len(taken),
-        }
-    return found
+def child(what: dict[str, Any]) -> Any:
+    """Return the numbers of one part, in this process."""
+    from benchmarks import measure
+
+    if what["part"] == "cases":
+        return measure.memory_cases(what["quick"], what["only"])
+    if what["part"] == "memory":
+        return measure.peak_memory(what["work"], what["size"], what["contestant"])
+    clock = measure.CLOCKS[what["clock"]]
+    if what["part"] == "scaling":
+        from benchmarks import scaling
+
+        return scaling.study(what["quick"], clock)
+    times = measure.works(what["quick"], what["only"], clock)
+    return {"works": times, "environment": measure.environment()}
 
 
-def environment() -> dict[str, str]:
-    """Return versions, processor and BLAS kernel."""
-    import numpy as np
-
-    import lemmax as lx
-
-    found = {"Python": platform.python_version(), "NumPy": np.__version__, "lemmax": lx.__version__}
-    try:
-        import threadpoolctl
-
-        blas = [p for p in threadpoolctl.threadpool_info() if p["user_api"] == "blas"]
-        found["BLAS"] = ", ".join(f"{p['internal_api']} {p['version']} {p.get('architecture')}" for p in blas)
-    except ImportError:
-        found["BLAS"] = "unknown (threadpoolctl is not installed)"
-    try:
-        import jax
-
-        found["JAX"] = jax.__version__
-    except ImportError:
-        found["JAX"] = "not installed"
-    found["load"] = f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} processors"
-    return found
-
-
-def _tables(threads: int, options: argparse.Namespace) -> list[str]:
+def in_child(what: dict[str, Any], threads: int) -> Any:
+    """Return what a child process with so many threads measures."""
+    # settings that choose a kernel by hand slow down NumPy's own BLAS; the tables name the kernel
     settings = {key: value for key, value in os.environ.items() if not key.startswith("OPENBLAS_")}
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         settings[name] = str(threads)
     multi = str(threads > 1).lower()
     settings["XLA_FLAGS"] = f"--xla_cpu_multi_thread_eigen={multi} intra_op_parallelism_threads={threads}"
-    command = [sys.executable, "-m", "benchmarks", "--child", "--clock", options.clock]
-    command += ["--quick"] if options.quick else []
-    for work in options.work or []:
-        command += ["--work", work]
+    _say(f"{what['part']}, {threads} threads: {what.get('work', '')} {what.get('contestant', '')}")
+    command = [sys.executable, "-m", "benchmarks", "--child", json.dumps(what)]
     done = subprocess.run(command, env=settings, stdout=subprocess.PIPE, text=True, check=True)
-    found = json.loads(done.stdout.splitlines()[-1])
-    if not found["works"]:
-        raise SystemExit(
-            f"no work starts with one of {options.work}; see benchmarks/works.py for their names"
-        )
-    lines = [f"## {threads} thread{'s' if threads > 1 else ''}", ""]
-    lines += [", ".join(f"{key} {value}" for key, value in found["environment"].items()) + ".", ""]
-    for work, sizes in found["works"].items():
-        lines += [
-            f"### {work[0].upper()}{work[1:]}",
-            "",
-            f"| | {' | '.join(sizes)} |",
-            f"|---|{'---|' * len(sizes)}",
-        ]
-        for name in next(iter(sizes.values())):
-            cells = [_cell(times.get(name)) for times in sizes.values()]
-            lines.append(f"| {name} | {' | '.join(cells)} |")
-        lines.append("")
-    return lines
+    return json.loads(done.stdout.splitlines()[-1])
 
 
-def _cell(times: dict[str, float] | None) -> str:
-    if times is None:
-        return ""
-    units = ((1e6, "µs"), (1e3, "ms"), (1.0, "s"))
-    scale, unit = next((s, u) for s, u in units if times["median"] * s < 1000 or u == "s")
-    spread = f"{times['p10'] * scale:.3g} to {times['p90'] * scale:.3g}"
-    return f"{times['median'] * scale:.3g} {unit} ({spread}), **{times['ratio']:.2f}**"
+def _say(text: str) -> None:
+    print(f"{time.strftime('%H:%M:%S')} {text}".rstrip(), file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -4,11 +4,14 @@ Prints processor time, not wall time, so that other work on the machine matters 
 the best of several runs, every run in a process of its own: nothing is warm but the disk.
 
     python benchmarks/symbolic_time.py [--runs 5]
+
+``comparison`` sets the gradients and one block of the Hessian beside SymPy and tensorgrad.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import subprocess
 import sys
@@ -43,6 +46,18 @@ print(json.dumps({
 """
 
 
+COMPARED = """
+import json, time
+import lemmax as lx
+start = time.process_time()
+model = lx.models.attention("softmax")
+lx.gradient(model.loss, model.weights)
+done = time.process_time()
+lx.hessian(model.loss, model.WQ, model.WK)
+print(json.dumps({"four gradients": done - start, "block in W^Q, W^K": time.process_time() - done}))
+"""
+
+
 def measure(code: str, runs: int) -> dict[str, float]:
     """Return the best time of each part over several processes."""
     best: dict[str, float] = {}
@@ -51,6 +66,20 @@ def measure(code: str, runs: int) -> dict[str, float]:
         for part, seconds in json.loads(done.stdout).items():
             best[part] = min(seconds, best.get(part, seconds))
     return best
+
+
+PEERS = {"SymPy, raw index sums": "benchmarks.peers.in_sympy", "tensorgrad": "benchmarks.peers.in_tensorgrad"}
+
+
+def comparison(runs: int) -> dict[str, dict[str, float]]:
+    """Return the best times of lemmax and of the peers that are installed, for gradients and one block."""
+    found = {"lemmax": measure(COMPARED, runs)}
+    for peer, module in PEERS.items():
+        if peer == "tensorgrad" and importlib.util.find_spec("tensorgrad") is None:
+            continue
+        code = f"from {module} import main; main()"
+        found[peer] = measure(code, 1 if peer == "tensorgrad" else runs)
+    return found
 
 
 def main() -> None:

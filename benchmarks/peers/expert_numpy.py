@@ -20,9 +20,10 @@ SIZES = {
 }
 
 
-def make(size: str, seed: int = 0) -> tuple[Array, Array, Array, Array]:
-    """Return X (N, n, D), Y (N, n, o), W (D, 3, H, d) and WO (H d, o) of one size."""
-    N, n, D, d, H, o = (SIZES[size][k] for k in ("N", "n", "D", "d", "H", "o"))
+def make(size: str | dict[str, int], seed: int = 0) -> tuple[Array, Array, Array, Array]:
+    """Return X (N, n, D), Y (N, n, o), W (D, 3, H, d) and WO (H d, o) of a named or given size."""
+    extents = SIZES[size] if isinstance(size, str) else size
+    N, n, D, d, H, o = (extents[k] for k in ("N", "n", "D", "d", "H", "o"))
     rng = np.random.default_rng(seed)
     X, Y = rng.standard_normal((N, n, D)), rng.standard_normal((N, n, o))
     W = rng.standard_normal((D, 3, H, d)) / math.sqrt(D) * 1.3

@@ -294,3 +294,45 @@ def dense_hessian(X: Array, Y: Array, W: Array, WO: Array) -> Array:
             WOb[:, 2, h, :, k] = blk
             OWb[k, :, :, :, 2, h] = blk.transpose(2, 3, 0, 1)
     return Hs
+
+
+def head_hessian(X: Array, Y: Array, W: Array, WO: Array, h: int = 0) -> Array:
+    """Return the Hessian in the query and key weights of head ``h`` as one matrix, filled slice by slice.
+
+    A slice is one product of X^T (D, N n) with an array of N n rows, so that the working set stays at
+    N n D d entries beside the result.
+    """
+    D, _, _, d = W.shape
+    N, n = X.shape[:2]
+    s, Q, K, V, S, C, out_weights, R = _pieces(X, Y, W, WO)
+    XT = X.reshape(N * n, D).T
+    Sh, q, k, Oh = S[h], Q[h], K[h], out_weights[h]
+    sJV = s * Sh[..., None] * (V[h][:, None] - C[h][:, :, None])
+    g = np.matmul(R @ Oh.T, V[h].swapaxes(-1, -2))
+    gam = Sh * (g - (Sh * g).sum(-1, keepdims=True))
+    M = np.matmul(sJV, np.matmul(Oh @ Oh.T, sJV.swapaxes(-1, -2)))
+    M -= s * s * (gam[..., :, None] * Sh[..., None, :] + Sh[..., :, None] * gam[..., None, :])
+    diagonal = np.arange(n)
+    M[..., diagonal, diagonal] += s * s * gam
+    KM = np.matmul(k.swapaxes(-1, -2)[:, None], M)
+    T = np.matmul(KM, k[:, None])
+    KMX = np.matmul(KM, X[:, None])
+    XGX = s * (XT @ np.matmul(gam, X).reshape(N * n, D))
+    MT = M.reshape(N, n, n * n).swapaxes(-1, -2)
+    result = np.empty((2 * D * d, 2 * D * d))
+    blocks = result.reshape(2, D, d, 2, D, d)
+    rows = np.empty((N, n, D, d))
+    flat = rows.reshape(N * n, D * d)
+    for b in range(d):
+        np.multiply(X[..., None], T[:, :, b, None, :], out=rows)
+        blocks[0, :, b, 0] = (XT @ flat).reshape(D, D, d)
+        np.multiply(KMX[:, :, b, :, None], q[:, :, None, :], out=rows)
+        mixed = (XT @ flat).reshape(D, D, d)
+        mixed[:, :, b] += XGX
+        blocks[0, :, b, 1] = mixed
+        blocks[1, :, :, 0, :, b] = mixed.transpose(1, 2, 0)
+        Z = np.matmul(MT, q[..., b : b + 1] * q).reshape(N, n, n, d)
+        ZX = np.matmul(Z.transpose(0, 1, 3, 2).reshape(N, n * d, n), X).reshape(N, n, d, D)
+        rows[...] = ZX.transpose(0, 1, 3, 2)
+        blocks[1, :, b, 1] = (XT @ flat).reshape(D, D, d)
+    return result

@@ -338,5 +338,5 @@ def _suffix(v: Value, other: Value) -> str:
 _VIEWS = frozenset({"transpose", "reshape", "slice", "expand", "pin"})
 _COMPUTED = frozenset(
     {"matmul", "add", "multiply", "scale", "divide", "call", "sum", "max", "min", "softmax"}
-    | {"pullback_rowsum"}
+    | {"pullback_rowsum", "copy"}
 )

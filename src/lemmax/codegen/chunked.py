@@ -33,15 +33,20 @@ def chunked_lines(plan: Plan, chunks: Chunks) -> list[str]:
         added = f"{part} if {parts} is None else " + (
             f"{parts} + {part}" if one else f"tuple([a + b for a, b in zip({parts}, {part})])"
         )
-        first, each, last = "None", f"{parts} = {added}", f"return {parts}"
+        first, each, last = "None", [f"{parts} = {added}"], f"return {parts}"
         does = f"adds up the results of {call} for at most {chunks.length} of {chunks.size} at a time"
     else:
-        first, each = "[]", f"{parts}.append({part})"
-        last = (
-            f"return np.concatenate({parts})"
-            if one
-            else (f"return tuple([np.concatenate(a) for a in zip(*{parts})])")
-        )
+        # written into the whole at once: parts that are kept until the end would be a second copy
+        made = f"np.empty(({streamed[0]}.shape[{axes[streamed[0]]}], *a.shape[1:]), a.dtype)"
+        several = f"[{part}]" if one else part
+        first = "None"
+        each = [
+            f"if {parts} is None:",
+            f"    {parts} = tuple([{made} for a in {several}])",
+            f"for a, b in zip({parts}, {several}):",
+            f"    a[{start}:{stop}] = b",
+        ]
+        last = f"return {parts}[0]" if one else f"return {parts}"
         does = f"joins the results of {call} for at most {chunks.length} of {chunks.size} at a time"
     unpack = f"{', '.join(streamed)}{',' if len(streamed) == 1 else ''} = ["
     body = [
@@ -57,7 +62,7 @@ def chunked_lines(plan: Plan, chunks: Chunks) -> list[str]:
         f"for {start} in range(0, {streamed[0]}.shape[{axes[streamed[0]]}], {chunks.length}):",
         f"    {stop} = {start} + {chunks.length}",
         *[f"    {line}" for line in comma_list(f"{part} = {call}(", taken, ")", 102)],
-        f"    {each}",
+        *[f"    {line}" for line in each],
         last,
     ]
     return [

@@ -16,12 +16,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from lemmax.codegen.forms import SoftmaxGradient
+import sympy as sp
+
+from lemmax.codegen.forms import Choice, SoftmaxGradient
 from lemmax.codegen.function import CompiledFunction
 from lemmax.codegen.lower import lower
 from lemmax.codegen.naming import RESERVED, argument_names
+from lemmax.codegen.order import Decided
 from lemmax.codegen.planner import Planner
 from lemmax.codegen.records import Plan
+from lemmax.codegen.replanning import Replanner, Written
 from lemmax.codegen.schedule import schedule
 from lemmax.codegen.sizes import representative_sizes
 from lemmax.codegen.streaming import Chunks, sample_axes
@@ -48,6 +52,7 @@ def compile(
     buffers: bool | None = None,
     stream: str | None = None,
     chunk: int | None = None,
+    replan: bool | None = None,
     check: bool = True,
     target: Target = NUMPY,
 ) -> CompiledFunction:
@@ -70,6 +75,9 @@ def compile(
         stream: name of a size, that of the samples: results are added up over chunks of samples, so that more
             samples take no more memory. The results must be sums over samples.
         chunk: most samples, or instances of a batch, that are taken at once; 256 samples by default.
+        replan: whether the order of contractions may be chosen again at the first call with arrays of other
+            sizes, if another one is cheaper there; results then differ by rounding. By default it is, unless
+            ``sizes`` are given.
         check: whether each call checks that arrays of variables with structure have it (a symmetric matrix
             is symmetric, up to 1e-9 of its largest entry). Definite and orthogonal matrices take cubic time;
             ``False`` leaves the check out. The source text, run by itself, has no such check.
@@ -88,10 +96,26 @@ def compile(
     """
     several = not isinstance(t, Tensor)
     roots = _as_roots(t)
-    plan = make_plan(roots, several, batch, name, outputs, softmax_gradient, sizes, inputs, buffers)
-    plan = replace(plan, chunks=_chunks(plan, roots, batch, stream, chunk))
-    source = target.emit(plan)
-    return CompiledFunction(source, plan, target.load(source, plan.name), check)
+    settings = (several, batch, name, outputs, softmax_gradient)
+    variables, extents = _variables(roots, sizes, inputs)
+    plan, decided = _planned(roots, *settings, variables, extents, buffers)
+    chunks = _chunks(plan, roots, batch, stream, chunk)
+
+    def written(plan: Plan) -> Written:
+        plan = replace(plan, chunks=chunks)
+        source = target.emit(plan)
+        return plan, source, target.load(source, plan.name)
+
+    def again(at: dict[sp.Symbol, int]) -> Written:
+        plan, _ = _planned(roots, *settings, variables, at, buffers)
+        text = ", ".join(f"{s} = {n}" for s, n in sorted(at.items(), key=lambda item: str(item[0])))
+        told = Choice("sizes", text, "planned again at the first call with arrays of about these sizes")
+        return written(replace(plan, choices=(*plan.choices, told)))
+
+    made = written(plan)
+    if replan is False or (replan is None and sizes is not None) or not decided:
+        return CompiledFunction(made[1], made[0], made[2], check)
+    return CompiledFunction(made[1], made[0], made[2], check, Replanner(made, decided, extents, again))
 
 
 def make_plan(
@@ -106,18 +130,40 @@ def make_plan(
     buffers: bool | None = None,
 ) -> Plan:
     """Return the plan for ``roots``; the arguments are those of :func:`compile`."""
+    variables, extents = _variables(roots, sizes, inputs)
+    settings = (several, batch, name, outputs, softmax_gradient)
+    return _planned(roots, *settings, variables, extents, buffers)[0]
+
+
+def _variables(
+    roots: Sequence[Tensor], sizes: Mapping[str, int] | None, inputs: Sequence[Input] | None
+) -> tuple[tuple[Input, ...], dict[sp.Symbol, int]]:
     variables = _inputs(roots, inputs)
+    # the structure of sizes is that of one instance
+    return variables, representative_sizes(variables, sizes)
+
+
+def _planned(
+    roots: Sequence[Tensor],
+    several: bool,
+    batch: bool | Sequence[str],
+    name: str | None,
+    outputs: Sequence[str] | None,
+    softmax_gradient: SoftmaxGradient,
+    variables: tuple[Input, ...],
+    extents: dict[sp.Symbol, int],
+    buffers: bool | None,
+) -> tuple[Plan, list[Decided]]:
+    """Return the plan at given sizes, and the orders that were decided in it."""
     guarded, roots = roots, without_domains(roots)
     arguments = argument_names(variables)
     batched = _batched(variables, arguments, batch)
-    # the structure of sizes is that of one instance
-    extents = representative_sizes(variables, sizes)
     program = lower(guarded, batched, softmax_gradient, variables)
     planner = Planner(program, extents)
     values = planner.run()
     function = _function_name(name, roots, several, arguments)
     wished = _output_names(roots, outputs)
-    return schedule(program, planner, values, function, wished, several, buffers)
+    return schedule(program, planner, values, function, wished, several, buffers), planner.decided
 
 
 def _chunks(

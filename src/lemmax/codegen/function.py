@@ -10,6 +10,7 @@ import numpy as np
 from lemmax.codegen.load import load
 from lemmax.codegen.records import Plan
 from lemmax.codegen.render import Renderer
+from lemmax.codegen.replanning import Replanner
 from lemmax.codegen.schedule import inline_values
 from lemmax.errors import EvaluationError, InvalidArgument
 from lemmax.expr.structure import MASKED, TRUTH_VALUES, check_assumptions
@@ -27,13 +28,21 @@ class CompiledFunction:
     complex arrays are taken (so that complex steps work) unless the expression holds a function
     that is not analytic.
 
+    The order of contractions may be chosen again at a call that shows new sizes (``replan`` of
+    ``lx.compile``); :attr:`plan` and :attr:`source` then tell what the first call has run.
+
     Attributes:
-        source: text of a standalone file that needs NumPy only.
         inputs: names of the arguments.
-        plan: what is computed in which order, with shapes and costs.
     """
 
-    def __init__(self, source: str, plan: Plan, function: Callable[..., Any], check: bool = True) -> None:
+    def __init__(
+        self,
+        source: str,
+        plan: Plan,
+        function: Callable[..., Any],
+        check: bool = True,
+        replanner: Replanner | None = None,
+    ) -> None:
         """Wrap a loaded function; use ``lx.compile``.
 
         Args:
@@ -41,21 +50,39 @@ class CompiledFunction:
             plan: what it was made from.
             function: what was loaded from it.
             check: whether arrays are checked to have the structure that their variables were declared with.
+            replanner: finds the function for the sizes of the arrays; without it ``function`` is for all.
         """
-        self.source = source
-        self.plan = plan
+        self._source = source
+        self._plan = plan
+        self._replanner = replanner
         self.inputs = plan.arguments
         self._function = function
         self._check = check
         declared = enumerate(plan.inputs) if check else ()
         self._structured = [(p, t) for p, t in declared if t.assumptions]
         self._arguments = frozenset(self.inputs)
+        self._several = plan.returns_tuple
         self._scalars = tuple(t.ndim == 0 for _, t in plan.outputs)
         self.__name__ = plan.name
         self.__doc__ = function.__doc__
 
+    @property
+    def source(self) -> str:
+        """Text of a standalone file that needs NumPy only."""
+        return self._source if self._replanner is None else self._replanner.first[1]
+
+    @property
+    def plan(self) -> Plan:
+        """What is computed in which order, with shapes and costs."""
+        return self._plan if self._replanner is None else self._replanner.first[0]
+
+    @property
+    def plans(self) -> tuple[Plan, ...]:
+        """All plans in use, for arrays of different sizes; :attr:`plan` stands in front."""
+        return (self._plan,) if self._replanner is None else self._replanner.plans
+
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle by the source, so that other processes can use the function."""
+        """Pickle by the source, so that other processes can use the function; they plan no more."""
         return _restored, (self.source, self.plan, self._check)
 
     def __repr__(self) -> str:
@@ -78,14 +105,22 @@ class CompiledFunction:
             if np.ndim(given[position]) == variable.ndim:  # else the generated code says what it expects
                 check_assumptions(what, variable, given[position])
         try:
-            result = self._function(*given)
+            result = self._chosen(given)(*given)
         except (ValueError, FloatingPointError) as error:
             raise self._refusal(error) from error  # so that the generated line is shown
-        if not self.plan.returns_tuple:
+        if not self._several:
             return _as_number(result) if self._scalars[0] else result
         return tuple(
             [_as_number(r) if scalar else r for r, scalar in zip(result, self._scalars, strict=True)]
         )
+
+    def _chosen(self, given: Sequence[Any]) -> Callable[..., Any]:
+        """Return the function for the sizes of these arrays."""
+        if self._replanner is None:
+            return self._function
+        shapes = [given[p].shape for p in self._replanner.telling]
+        known, function = self._replanner.last  # read once: other threads may change it
+        return function if shapes == known else self._replanner.function(tuple(shapes))
 
     def _refusal(self, error: ValueError | FloatingPointError) -> Exception:
         """Return what the generated code refused, as an error of lemmax."""

@@ -35,7 +35,7 @@ from lemmax.codegen.places import (
 from lemmax.codegen.values import Shape, Value
 from lemmax.codegen.views import SHARING
 
-WRITING = ENTRYWISE | REDUCTIONS | {"matmul", "softmax", "pullback_rowsum", "concat"}
+WRITING = ENTRYWISE | REDUCTIONS | {"matmul", "softmax", "pullback_rowsum", "concat", "copy"}
 """Operations that can write their result into a given array."""
 IN_PLACE = ENTRYWISE | {"softmax"}
 """Operations that may write over an operand of their shape."""

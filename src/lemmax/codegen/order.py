@@ -9,12 +9,12 @@ earlier statement has already computed costs nothing.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import sympy as sp
 
-from lemmax.codegen.labels import Frame, Label, Labelled
+from lemmax.codegen.labels import Frame, Label
 
 MOST_EXACT = 7
 ENTRYWISE = 4.0
@@ -32,45 +32,83 @@ class Order:
     tree: Tree
 
 
-def best_order(
-    factors: Sequence[Labelled],
-    keep: Collection[Label],
-    frame: Frame,
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A contraction whose order has been decided, to be looked at again when sizes are known.
+
+    Attributes:
+        labels: labels of each factor.
+        keep: labels of the result.
+        frame: sizes of the labels.
+        available: sets of factors whose product was there already.
+        tree: the order chosen.
+    """
+
+    labels: tuple[frozenset[Label], ...]
+    keep: frozenset[Label]
+    frame: Frame
+    available: frozenset[frozenset[int]]
+    tree: Tree
+
+    def costs(self, extents: dict[sp.Symbol, int]) -> tuple[float, float]:
+        """Return what the chosen order costs at these sizes, and what the best order would cost."""
+        known = {x: representative(self.frame.sizes[x], extents) for x in frozenset().union(*self.labels)}
+        best = cheapest(self.labels, self.keep, known.__getitem__, self.available.__contains__)
+        return self.cost_of(self.tree, known.__getitem__), self.cost_of(best.tree, known.__getitem__)
+
+    def cost_of(self, tree: Tree, extent: Callable[[Label], float]) -> float:
+        """Return the cost of an order."""
+        return self._walk(tree, extent)[0]
+
+    def _walk(self, tree: Tree, extent: Callable[[Label], float]) -> tuple[float, frozenset[int]]:
+        if isinstance(tree, int):
+            return 0.0, frozenset([tree])
+        if isinstance(tree, frozenset):
+            return 0.0, tree
+        (left, members), (right, others) = (self._walk(part, extent) for part in tree)
+        both = members | others
+        a, b, result = (kept_labels(self.labels, self.keep, part) for part in (members, others, both))
+        return left + right + step_cost(a, b, result, extent), both
+
+
+def kept_labels(
+    labels: Sequence[frozenset[Label]], keep: frozenset[Label], chosen: frozenset[int]
+) -> frozenset[Label]:
+    """Return the labels that the product of the chosen factors must keep."""
+    inside = frozenset().union(*[labels[p] for p in chosen])
+    return inside & keep.union(*[labels[p] for p in range(len(labels)) if p not in chosen])
+
+
+def cheapest(
+    labels: Sequence[frozenset[Label]],
+    keep: frozenset[Label],
     extent: Callable[[Label], float],
     available: Callable[[frozenset[int]], bool],
 ) -> Order:
     """Return the cheapest tree of pairwise contractions.
 
     Args:
-        factors: at least one labelled value.
+        labels: those of each factor; at least one factor.
         keep: labels of the result.
-        frame: sizes of the labels.
         extent: representative size of a label.
         available: is the product of these factors, summed over what only they have, already computed?
     """
-    count = len(factors)
+    count = len(labels)
     if count == 1:
         return Order(0.0, 0)
-    labels = [frozenset(f.labels) for f in factors]
     if count > MOST_EXACT:
-        return _searched(labels, frozenset(keep), extent)
+        return _searched(labels, keep, extent)
     everything = frozenset(range(count))
-
-    def result_labels(chosen: frozenset[int]) -> frozenset[Label]:
-        inside = frozenset().union(*[labels[p] for p in chosen])
-        outside = frozenset(keep).union(*[labels[p] for p in everything - chosen])
-        return inside & outside
-
     kept = {}
     best: dict[frozenset[int], Order] = {}
     for p in range(count):
         single = frozenset([p])
         best[single] = Order(0.0, p)
-        kept[single] = result_labels(single)
+        kept[single] = kept_labels(labels, keep, single)
     for size in range(2, count + 1):
         for members in itertools.combinations(range(count), size):
             chosen = frozenset(members)
-            kept[chosen] = result_labels(chosen)
+            kept[chosen] = kept_labels(labels, keep, chosen)
             if available(chosen):
                 best[chosen] = Order(0.0, chosen)
                 continue

@@ -20,9 +20,10 @@ from lemmax.codegen.fusion import fuse_products
 from lemmax.codegen.gathering import gather_products
 from lemmax.codegen.labels import Frame, Label, Labelled, align
 from lemmax.codegen.lower import Definition, Product, Program, labels_of
-from lemmax.codegen.order import ENTRYWISE, Order, Tree, best_order, representative, step_cost
+from lemmax.codegen.order import ENTRYWISE, Decided, Order, Tree, cheapest, representative, step_cost
 from lemmax.codegen.orientation import orient
 from lemmax.codegen.passes import save_passes
+from lemmax.codegen.row_major import copy_transposed
 from lemmax.codegen.scaling import scale_small_operands
 from lemmax.codegen.shared import SharedProducts
 from lemmax.codegen.values import Pool, Value, constant
@@ -47,6 +48,7 @@ class Planner:
         tensors: the tensor behind each value that is one, for comments.
         choices: decisions with their reasons.
         sources: the product that a part of a larger one was, by number of the part, for its name.
+        decided: contractions of more than two factors, with the order chosen.
     """
 
     def __init__(self, program: Program, extents: dict[sp.Symbol, int]) -> None:
@@ -56,8 +58,10 @@ class Planner:
         self.tensors: dict[int, Tensor] = {}
         self.choices: list[Choice] = list(program.choices)
         self.sources: dict[int, Value] = {}
+        self.decided: list[Decided] = []
         self._program = program
         self._extents = extents
+        self._known: dict[sp.Expr, float] = {}
         self._arrays: dict[str, Value] = {}
         self._shared = SharedProducts()
         self._subject = ""  # the tensor that is being planned, for the record of choices
@@ -81,7 +85,7 @@ class Planner:
         new, choices = gather_products(self.pool, roots, self.names)
         self.choices += choices
         roots = self._replaced(roots, new)
-        for improve in (fuse_products, orient):
+        for improve in (fuse_products, orient, copy_transposed):
             new, choices = improve(self.pool, roots, self.extent)
             self.choices += choices
             roots = self._replaced(roots, new)
@@ -111,7 +115,9 @@ class Planner:
 
     def extent(self, size: sp.Expr) -> float:
         """Return the representative value of a size."""
-        return representative(size, self._extents)
+        if size not in self._known:
+            self._known[size] = representative(size, self._extents)
+        return self._known[size]
 
     def _array(self, t: Tensor) -> Value:
         return self._arrays[t.digest]
@@ -153,22 +159,36 @@ class Planner:
 
     def _contract(self, factors: Sequence[Labelled], keep: Collection[Label], frame: Frame) -> Labelled:
         """Contract factors over all labels that are not in ``keep``, in the cheapest order."""
-        order = self._order(factors, keep, frame)
+        there: set[frozenset[int]] = set()
+        order = self._order(factors, keep, frame, there)
         if len(factors) > 2:
+            labels = tuple(frozenset(f.labels) for f in factors)
+            self.decided.append(Decided(labels, frozenset(keep), frame, frozenset(there), order.tree))
             self.choices.append(Choice(self._subject, self._describe(order.tree, factors), _CHEAPEST))
         result, _ = self._evaluate(order.tree, Network(factors, keep, frame))
         return sum_out(self.pool, result, [x for x in result.labels if x not in keep])
 
-    def _order(self, factors: Sequence[Labelled], keep: Collection[Label], frame: Frame) -> Order:
+    def _order(
+        self,
+        factors: Sequence[Labelled],
+        keep: Collection[Label],
+        frame: Frame,
+        there: set[frozenset[int]] | None = None,
+    ) -> Order:
+        """Return the cheapest order; sets of factors whose product is there already go into ``there``."""
         network = Network(factors, keep, frame)
 
         def available(chosen: frozenset[int]) -> bool:
-            return self._shared.find(network.members(chosen), network.kept_by(chosen)) is not None
+            found = self._shared.find(network.members(chosen), network.kept_by(chosen)) is not None
+            if found and there is not None:
+                there.add(chosen)
+            return found
 
-        return best_order(factors, keep, frame, lambda x: self._extent(frame, x), available)
+        labels = [frozenset(f.labels) for f in factors]
+        return cheapest(labels, network.keep, lambda x: self._extent(frame, x), available)
 
     def _extent(self, frame: Frame, label: Label) -> float:
-        return representative(frame.sizes[label], self._extents)
+        return self.extent(frame.sizes[label])
 
     def _evaluate(self, tree: Tree, network: Network) -> tuple[Labelled, frozenset[int]]:
         if isinstance(tree, int):

@@ -51,6 +51,10 @@ def _matmul(r: Renderer, v: Value, out: str) -> list[str]:
     return [_call("matmul", [r.operand(a).text for a in v.args], out)]
 
 
+def _copy(r: Renderer, v: Value, out: str) -> list[str]:
+    return [f"{out}[...] = {r.operand(v.args[0]).text}"]
+
+
 def _add(r: Renderer, v: Value, out: str) -> list[str]:
     first, *rest = [r.operand(a).text for a in v.args]
     lines = []
@@ -132,6 +136,7 @@ def _call(name: str, args: Sequence[str], out: str) -> str:
 
 _WRITERS: dict[str, Writer] = {
     "matmul": _matmul,
+    "copy": _copy,
     "add": _add,
     "multiply": _multiply,
     "divide": _divide,

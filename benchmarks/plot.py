@@ -38,7 +38,8 @@ def draw(found: dict[str, Any], file: Path) -> None:
             axis.set_ylabel("value and gradient, ms")
         else:
             axis.tick_params(labelleft=False)
-    figure.savefig(file, metadata={"Date": None} if file.suffix == ".svg" else None, dpi=130)
+    nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))  # the picture alone
+    figure.savefig(file, metadata=nothing if file.suffix == ".svg" else None, dpi=130)
     plt.close(figure)
 
 

@@ -366,6 +366,9 @@ PAIRS = {
     ),
     "larger": Operation(lx.maximum, lambda x, y: np.where(x.real > y.real, x, y), broadcasts, margin=apart),
     "smaller": Operation(lx.minimum, lambda x, y: np.where(x.real < y.real, x, y), broadcasts, margin=apart),
+    "angle": Operation(
+        lambda s, t: lx.arctan2(s, 2 + t * t), lambda x, y: np.arctan(x / (2 + y * y)), broadcasts
+    ),
     "choose": Operation(
         lambda s, t: lx.where(s <= t, s * t, lx.cos(s)),
         lambda x, y: np.where(x.real <= y.real, x * y, np.cos(x) + 0 * y),

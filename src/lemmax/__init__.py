@@ -65,6 +65,7 @@ _export(
     "arccosh",
     "arctanh",
     "erf",
+    "arctan2",
     "maximum",
     "minimum",
 )

@@ -225,5 +225,32 @@ def test_more_of_sympy_in_bodies() -> None:
         np.testing.assert_allclose(lx.compile(t)(**arrays), want, rtol=1e-14)
     with pytest.raises(lx.NonSmooth):
         lx.gradient(lx.sum(lx.tensor_from(lambda i: sp.Mod(x[i], 2))), x)
-    with pytest.raises(lx.LemmaxError, match="atan2"):
-        lx.compile(lx.tensor_from(lambda i: sp.atan2(x[i], y[i])))
+    with pytest.raises(lx.LemmaxError, match="zeta"):
+        lx.compile(lx.tensor_from(lambda i: sp.zeta(x[i] + 2)))
+
+
+def test_angles() -> None:
+    """All quadrants and axes, gradients and Hessians against many digits; the origin has no derivative."""
+    arrays = {
+        "x": np.array([1.0, -1, -1, 0, 0, 2, -0.5, 0]),
+        "y": np.array([2.0, 1, -1, 3, -2, 0, 0, 0]),
+    }
+    t = lx.arctan2(y, x)
+    want = np.arctan2(arrays["y"], arrays["x"])
+    for got in (lx.evaluate(t, arrays), lx.compile(t)(**arrays), lx.evaluate(t, arrays, arithmetic="mpmath")):
+        np.testing.assert_allclose(np.asarray(got, dtype=float), want, rtol=1e-15)
+    loss, away = lx.sum(t**3), {k: a[:6] for k, a in arrays.items()}
+    for v in (x, y):
+        g = lx.gradient(loss, v)
+        slopes = lx.evaluate(lx.Derivative(loss, v), away, arithmetic="mpmath").astype(float)
+        np.testing.assert_allclose(lx.evaluate(g, away), slopes, rtol=1e-13, atol=1e-13)
+        np.testing.assert_allclose(lx.compile(g)(**away), slopes, rtol=1e-13, atol=1e-13)
+        with pytest.raises(lx.EvaluationError):
+            lx.evaluate(g, arrays)
+        H = lx.hessian(loss, v, x)
+        turns = lx.evaluate(lx.Derivative(g, x), away, arithmetic="mpmath").astype(float)
+        np.testing.assert_allclose(lx.evaluate(H, away), turns, rtol=1e-12, atol=1e-12)
+        for u in (t, loss, g):
+            back = lx.parse_latex(lx.latex(u), [x, y], like=u if u.ndim else None)
+            assert lx.equal(back, u).name == "proved"
+    assert lx.equal(t, lx.arctan2(x, y)).name == "refuted"

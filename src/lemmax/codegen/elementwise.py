@@ -231,6 +231,11 @@ def read_extremum(reader: Reader, expr: sp.Basic) -> Labelled:
     return reader.combined(expr, make)
 
 
+def read_angle(reader: Reader, expr: sp.atan2) -> Labelled:
+    """The angle of a point."""
+    return reader.combined(expr, lambda v: reader.pool.make("arctan2", v))
+
+
 _CALLS: dict[type[sp.Basic], str] = {
     sp.exp: "exp", sp.log: "log", sp.Abs: "abs", sp.sign: "sign",
     sp.sin: "sin", sp.cos: "cos", sp.tan: "tan", sp.asin: "arcsin", sp.acos: "arccos", sp.atan: "arctan",
@@ -288,6 +293,7 @@ _READERS: dict[type[sp.Basic], Callable[[Reader, sp.Basic], Labelled]] = {
     sp.Max: read_extremum,
     sp.Min: read_extremum,
     sp.Heaviside: read_heaviside,
+    sp.atan2: read_angle,
     **dict.fromkeys(_COMPARISONS, read_comparison),
     **dict.fromkeys(_CALLS, read_call),
     **dict.fromkeys(SPECIAL_CLASSES, read_special),

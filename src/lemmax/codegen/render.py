@@ -276,7 +276,7 @@ def _indicator(r: Renderer, v: Value) -> Text:
     return Text(f"({r.operand(v.args[0]).text}).astype(dtype)")
 
 
-def _extremum(r: Renderer, v: Value) -> Text:
+def _of_several(r: Renderer, v: Value) -> Text:
     return call(f"np.{v.op}", *[r.operand(a).text for a in v.args])
 
 
@@ -349,8 +349,9 @@ _RENDERERS: dict[str, Callable[[Renderer, Value], Text]] = {
     "not": _not,
     "where": _where,
     "indicator": _indicator,
-    "maximum": _extremum,
-    "minimum": _extremum,
+    "maximum": _of_several,
+    "minimum": _of_several,
+    "arctan2": _of_several,
     **dict.fromkeys(("sum", "max", "min", "prod"), _reduction),
     "argmax": _argextremum,
     "argmin": _argextremum,

@@ -140,6 +140,11 @@ def minimum(a: Tensor | Scalar, b: Tensor | Scalar) -> Tensor | sp.Expr:
     return _of_two("minimum", sp.Min, a, b)
 
 
+def arctan2(y: Tensor | Scalar, x: Tensor | Scalar) -> Tensor | sp.Expr:
+    """Return the angle of the point (x, y) from the first axis, in (-pi, pi], entry by entry; 0 at (0, 0)."""
+    return _of_two("arctan2", sp.atan2, y, x)
+
+
 def _of_two(
     name: str, body: Callable[..., sp.Expr], a: Tensor | Scalar, b: Tensor | Scalar
 ) -> Tensor | sp.Expr:

@@ -152,6 +152,16 @@ def _function(expr: sp.Function, scope: Scope) -> Part:
     return _function_of(compile_scalar(expr.args[0], scope), name)
 
 
+@compile_scalar.register(sp.atan2)
+def _angle(expr: sp.atan2, scope: Scope) -> Part:
+    y, x = expr.args
+    slope = sp.atan(y / x)
+    behind = sp.Piecewise((slope + sp.pi, sp.Ge(y, 0)), (slope - sp.pi, True))
+    beside = sp.Piecewise((sp.pi / 2, sp.Gt(y, 0)), (-sp.pi / 2, sp.Lt(y, 0)), (sp.S.Zero, True))
+    whole = sp.Piecewise((slope, sp.Gt(x, 0)), (behind, sp.Lt(x, 0)), (beside, True), evaluate=False)
+    return compile_scalar(whole, scope)
+
+
 @compile_scalar.register(sp.Max)
 def _max(expr: sp.Max, scope: Scope) -> Part:
     return combine([compile_scalar(a, scope) for a in _ordered(expr)], scope, larger)

@@ -163,6 +163,11 @@ def _pow(ctx: Context, part: r.Call) -> Form:
     return entrywise(ctx, lambda x, y: x**y, [a, b], part.span, "pow")
 
 
+def _angle(ctx: Context, part: r.Call) -> Form:
+    y, x = _arguments(ctx, part, 2, 2)
+    return entrywise(ctx, sp.atan2, [y, x], part.span, "atan2")
+
+
 def _extreme(ctx: Context, part: r.Call) -> Form:
     forms = _arguments(ctx, part, 1, _MOST_ARGUMENTS)
     if len(forms) == 1:
@@ -371,6 +376,7 @@ def _convex_hull(ctx: Context, part: r.Call) -> Form:
 
 _RULES: dict[str, Callable[[Context, r.Call], Form]] = {
     "pow": _pow,
+    "atan2": _angle,
     "max": _extreme,
     "min": _extreme,
     "prod": _reduction,

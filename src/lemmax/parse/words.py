@@ -26,7 +26,7 @@ UPRIGHT = _words("mathrm operatorname text textrm textup textsf mathsf mathop")
 _TWO = {"hypot", "logaddexp", "beta", "poch", "binom"}  # functions of two arguments
 _SAME = _words(
     "exp log sqrt sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh erf sigmoid",
-    "softplus relu step sign abs floor ceiling pow max min prod logsumexp softmax",
+    "softplus relu step sign abs floor ceiling pow atan2 max min prod logsumexp softmax",
     "dyad polar proj tr det logdet rank cond vec diag onehot dist conv blkdiag",
 )
 FUNCTIONS: dict[str, str] = {
@@ -35,6 +35,7 @@ FUNCTIONS: dict[str, str] = {
     "Diag": "Diag",
     **{f"a{name}": f"arc{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
     "ln": "log",
+    "arctan2": "atan2",
     "Tr": "tr",
     "trace": "tr",
     "Vec": "vec",

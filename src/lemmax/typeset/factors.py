@@ -152,7 +152,8 @@ def function_of_entries(
             f"the function {type(expr).__name__} has no name in typesetting: "
             "add it to the table FUNCTIONS in lemmax/typeset/factors.py."
         )
-    args = list(expr.args) if name == "pow" else sorted(expr.args, key=lambda a: (not has_entries(a), str(a)))
+    ordered = name in ("pow", "atan2")
+    args = list(expr.args) if ordered else sorted(expr.args, key=lambda a: (not has_entries(a), str(a)))
     return entrywise(name, *[function_of_entries(reader, a, row, column, families) for a in args])
 
 
@@ -160,6 +161,7 @@ FUNCTIONS: dict[str, str] = {
     "Pow": "pow",
     "Max": "max",
     "Min": "min",
+    "atan2": "atan2",
     **{
         name: name
         for name in [

@@ -170,6 +170,7 @@ def _special(key: str) -> Callable[..., Any]:
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "pow": np.power,
+    "atan2": np.arctan2,
     "max": lambda *xs: np.max(np.broadcast_arrays(*xs), axis=0),
     "min": lambda *xs: np.min(np.broadcast_arrays(*xs), axis=0),
     "exp": np.exp,

@@ -42,7 +42,7 @@ _ENTRYWISE: dict[str, str] = {
     "min": r"\min",
     **{
         name: rf"\operatorname{{{name}}}"
-        for name in ("sign", "erf", "relu", "sigmoid", "softplus", "pow", "floor", "ceiling")
+        for name in ("sign", "erf", "relu", "sigmoid", "softplus", "pow", "atan2", "floor", "ceiling")
     },
     "Abs": r"\operatorname{abs}",
     "asinh": r"\operatorname{arcsinh}",

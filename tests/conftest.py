@@ -15,7 +15,7 @@ import threadpoolctl
 from tests.tools import require, tools_demanded
 
 # `derandomize` makes CI the same on every run; elsewhere new examples are tried each time.
-hypothesis.settings.register_profile("dev", max_examples=50, deadline=None)
+hypothesis.settings.register_profile("dev", max_examples=30, deadline=None)
 hypothesis.settings.register_profile(
     "ci", max_examples=200, deadline=None, derandomize=True, database=None, print_blob=True
 )

@@ -17,7 +17,7 @@ SHAPES = {"A": (2, 3), "B": (3, 4), "C": (3, 3), "V": (3, 3), "x": (9,)}
 
 CASES: list[tuple[lx.Tensor, lx.Tensor, str]] = [
     (lx.sqnorm(lx.kron(C, V) @ lx.vec(V) - lx.vec(C)), C, r"2 C (((V V^\top - I_n) - I_n) V V^\top + I_n)"),
-    (lx.dot(lx.vec(V.T), lx.kron(V, C) @ lx.vec(C)), C, r"(V V + V^\top V^\top) C"),
+    (lx.dot(lx.vec(V.T), lx.kron(V, C) @ lx.vec(C)), C, r"(V^2 + (V^\top)^2) C"),
     (lx.trace(lx.kron(C, V) @ lx.kron(V, C)), C, r"2 \langle C, V^\top \rangle \, V^\top"),
     (lx.sqnorm(lx.kron(A, B)), A, r"2 \|B\|_F^2 \, A"),
 ]

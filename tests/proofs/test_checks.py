@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -10,11 +9,12 @@ import pytest
 import lemmax as lx
 from lemmax.statement import Report
 from tests.proofs.files import FILES, theorem_of
+from tests.thorough import THOROUGH
 
 FEW, MANY = 40, 200
-SEEDS = range(1, 11)
-# with all instances and mutants, which take most of the time; LEMMAX_THOROUGH=1 does so for every seed
-SEEDS_IN_FULL = SEEDS if os.environ.get("LEMMAX_THOROUGH") == "1" else SEEDS[:1]
+SEEDS = range(1, 11) if THOROUGH else range(1, 4)
+# with all instances and mutants, which take most of the time
+SEEDS_IN_FULL = SEEDS if THOROUGH else SEEDS[:1]
 SMALL = {"N": 2, "n": 2, "H": 2}  # a false claim is refuted on no more than this
 
 
@@ -36,7 +36,7 @@ def assert_expected(report: Report, instances: int) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_verdict_for_ten_seeds(path: Path) -> None:
+def test_verdict_for_every_seed(path: Path) -> None:
     theorem = theorem_of(path)
     for seed in SEEDS:
         instances = MANY if seed in SEEDS_IN_FULL else FEW

@@ -6,6 +6,7 @@ import pytest
 
 from lemmax.typeset.latex import Formula
 from lemmax.typeset.node import walk
+from tests.thorough import THOROUGH
 from tests.typeset.random_terms import FAMILY, random_tensor
 from tests.typeset.values import check_printed
 
@@ -22,7 +23,7 @@ def has_opened_index(formula: Formula) -> bool:
     return False
 
 
-@pytest.mark.parametrize("start", range(0, 300, BATCH))
+@pytest.mark.parametrize("start", range(0, 300 if THOROUGH else 100, BATCH))
 @pytest.mark.parametrize("terms", [1, 3])
 def test_series_parallel_products_need_no_index(start: int, terms: int) -> None:
     for seed in range(start, start + BATCH):
@@ -45,7 +46,7 @@ def test_index_notation_of_random_products() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("start", range(10_000, 10_200, 4 * BATCH))
+@pytest.mark.parametrize("start", range(10_000, 10_200 if THOROUGH else 10_080, 4 * BATCH))
 def test_many_more(start: int) -> None:
     for seed in range(start, start + 4 * BATCH):
         check_printed(random_tensor(seed, planar=seed % 3 > 0, terms=1 + seed % 3), seed)

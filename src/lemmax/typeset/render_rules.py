@@ -174,7 +174,9 @@ def _matrix_power(a: Node, count: int, scope: Scope) -> str:
     sign = "-" if a.op == "call" and a.data[0] == "inv" else ""
     base = raised_base(a.args[0] if sign else a, scope)
     # a power of S_{ih} with subscripts could be one of its entries
-    base = parenthesised(base) if "_" in base and not base.endswith((")", "]")) else base
+    # and e^2 is the square of the number e
+    if base == "e" or ("_" in base and not base.endswith((")", "]"))):
+        base = parenthesised(base)
     return f"{base}{script(f'{sign}{count}', '^')}"
 
 

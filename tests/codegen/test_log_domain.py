@@ -10,6 +10,7 @@ import pytest
 
 import lemmax as lx
 from lemmax.expr.graph import inputs_of
+from tests.thorough import THOROUGH
 
 n, m = lx.sizes("n m")
 X, x, y, w = lx.tensor("X", n, m), lx.tensor("x", n), lx.tensor("y", n), lx.tensor("w", m)
@@ -75,7 +76,7 @@ Beyond it, exponentials that belong together stand in different sums, and overfl
 
 
 @pytest.mark.parametrize("order", [0, 1, 2])
-@pytest.mark.parametrize("scale", [0.5, 30.0, 1000.0])
+@pytest.mark.parametrize("scale", [0.5, 30.0, 1000.0] if THOROUGH else [0.5, 1000.0])
 @pytest.mark.parametrize("loss", LOSSES)
 def test_value_and_derivatives_agree_with_many_digits(loss: str, scale: float, order: int) -> None:
     if scale > 100:

@@ -16,7 +16,7 @@ from tests.soundness.theorem_mutator import as_theorem, variants, with_mutants
 from tests.thorough import THOROUGH
 
 TRUE_FILES = [path for path in FILES if theorem_of(path).expected == "holds"]
-SEED, INSTANCES = 20, 100
+SEED, INSTANCES = 20, 100 if THOROUGH else 40
 
 
 @pytest.mark.slow

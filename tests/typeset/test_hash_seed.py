@@ -18,7 +18,7 @@ from tests.typeset.pair_terms import random_pairs
 from tests.typeset.random_terms import random_tensor
 for t in everyday().values():
     print(latex(t), latex(t, notation="index"))
-for seed in range(40):
+for seed in range(16):
     print(latex(random_tensor(seed, bool(seed % 4), 1 + seed % 3)))
 for kernel in ("softmax", "gaussian"):
     model = lx.models.attention(kernel=kernel, mask="causal")
@@ -47,5 +47,5 @@ def output(seed: int) -> str:
 @pytest.mark.slow
 def test_hash_seed_does_not_matter() -> None:
     first = output(0)
-    assert len(first.splitlines()) > 130
+    assert len(first.splitlines()) > 100
     assert output(4711).splitlines() == first.splitlines()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sympy as sp
 
-from lemmax.expr.sizes import same_size
 from lemmax.parse import records as r
 from lemmax.parse.algebra import (
     entrywise,
@@ -18,7 +17,7 @@ from lemmax.parse.algebra import (
 )
 from lemmax.parse.context import Context
 from lemmax.parse.failure import Failure, Span
-from lemmax.parse.forms import Form, demand_scalar, described, is_column, is_row, is_scalar
+from lemmax.parse.forms import Form, demand_scalar, demand_square, described, is_column, is_row, is_scalar
 from lemmax.parse.integers import whole_number
 from lemmax.parse.reader import read_exponent
 
@@ -85,8 +84,10 @@ def raised(ctx: Context, base: Form, tokens: r.Script, sup_span: Span, primes: i
         return symbolic_matrix_power(ctx, form, number.entry(zero, zero), span)
     if whole is None or whole == 0:
         raise _no_power(ctx, form, ctx.text(value), span)
-    if not same_size(ctx.unknowns.value(form.rows), ctx.unknowns.value(form.columns)):
-        raise _no_power(ctx, form, ctx.text(value), span)
+    try:
+        demand_square(ctx, form, "a power")  # sizes that are not known yet become one
+    except Failure:
+        raise _no_power(ctx, form, ctx.text(value), span) from None
     return matrix_power(ctx, form, whole, span)
 
 

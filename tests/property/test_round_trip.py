@@ -28,6 +28,7 @@ from tests.strategies import (
     steps_of_every_operation,
     values_for,
 )
+from tests.thorough import THOROUGH
 from tests.typeset.random_terms import random_tensor
 from tests.typeset.values import interpreted, random_inputs, size_values
 
@@ -108,7 +109,7 @@ MODELS = [
 
 
 # a mask that is added is one more summand of the logits, as the causal one
-GRADIENTS = [model for model in MODELS if not model.name.endswith("additive")]
+GRADIENTS = [model for model in MODELS if THOROUGH or not model.name.endswith(("additive", "causal"))]
 
 
 @pytest.mark.slow

@@ -255,13 +255,13 @@ def read_call(reader: Reader, expr: sp.Function) -> Labelled:
 
 
 def read_special(reader: Reader, expr: sp.Function) -> Labelled:
-    """A special function, whose order is a number."""
+    """A special function, whose orders are numbers."""
     found = special_of(expr)
     if found is None:
-        raise UnsupportedYet(f"code for {expr}: its order must be a number.")
-    row, order, argument = found
+        raise UnsupportedYet(f"code for {expr}: its orders must be numbers.")
+    row, orders, argument = found
     inner = reader.read(argument)
-    return Labelled(reader.pool.make("call", (inner.value,), (key_of(row, order),)), inner.labels)
+    return Labelled(reader.pool.make("call", (inner.value,), (key_of(row, orders),)), inner.labels)
 
 
 def read_sigmoid(reader: Reader, expr: sp.Function) -> Labelled:

@@ -108,8 +108,9 @@ def number_text(expr: sp.Expr, sizes: Mapping[sp.Symbol, str]) -> Text:
         return call("math.erf", number_text(expr.args[0], sizes).text)
     special = special_of(expr)
     if special is not None:
-        row, order, argument = special
-        return call("float", row.code.format(x=number_text(argument, sizes).text, k=order))
+        row, orders, argument = special
+        k = ", ".join(map(str, orders))
+        return call("float", row.code.format(x=number_text(argument, sizes).text, k=k))
     if type(expr) in _FORMS:
         return Text(_FORMS[type(expr)].format(number_text(expr.args[0], sizes).text))
     raise UnsupportedYet(f"code for the number {expr}: {type(expr).__name__} has no Python form here.")

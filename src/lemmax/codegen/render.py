@@ -231,8 +231,8 @@ def _call(r: Renderer, v: Value) -> Text:
         return call(_NUMPY_CALLS[name], x.text)
     special = split_key(name)
     if special is not None:
-        row, order = special
-        return Text(row.code.format(x=x.text, k=order))
+        row, orders = special
+        return Text(row.code.format(x=x.text, k=", ".join(orders)))
     if name == "relu":
         return call("np.maximum", x.text, "0")
     if name == "step":

@@ -16,65 +16,42 @@ from sympy.codegen import cfunctions
 
 from lemmax.errors import InvalidArgument
 from lemmax.expr.arithmetic import as_number, elementwise
+from lemmax.expr.special_classes import (
+    confluent,
+    elliptic_first,
+    elliptic_second,
+    hurwitz,
+    hypergeometric,
+    incomplete_beta,
+    lambert_w,
+    lower_gamma,
+    of_sympy,
+    sine_integral,
+    spherical_bessel,
+    upper_gamma,
+)
 from lemmax.expr.tensor import Scalar, Tensor
-
-
-class lambert_w(sp.Function):  # type: ignore[misc]
-    r"""The principal branch W of :math:`W e^W = x`, x at least -1/e; its derivative is finite at 0."""
-
-    nargs = 1
-    is_real = True
-
-    def fdiff(self, argindex: int = 1) -> sp.Expr:
-        r"""Return :math:`e^{-W} / (1 + W)`."""
-        return sp.exp(-self) / (1 + self)
-
-
-class spherical_bessel(sp.Function):  # type: ignore[misc]
-    r"""The spherical Bessel function :math:`j_k`; :math:`j_0(x) = \sin(x)/x`, which is 1 at 0.
-
-    Its derivative divides by nothing: :math:`j_k' = (k j_{k-1} - (k + 1) j_{k+1}) / (2 k + 1)`
-    (NIST Digital Library of Mathematical Functions, 10.51.2).
-    """
-
-    nargs = 2
-    is_real = True
-
-    def fdiff(self, argindex: int = 2) -> sp.Expr:
-        """Return the derivative in the argument."""
-        k, x = self.args
-        below = k * spherical_bessel(k - 1, x) if k != 0 else sp.S.Zero
-        return (below - (k + 1) * spherical_bessel(k + 1, x)) / (2 * k + 1)
-
-
-class sine_integral(sp.Function):  # type: ignore[misc]
-    r"""The integral of :math:`\sin(t)/t` from 0 to x, with a derivative that is finite at 0."""
-
-    nargs = 1
-    is_real = True
-
-    def fdiff(self, argindex: int = 1) -> sp.Expr:
-        """Return ``sin(x) / x``."""
-        return spherical_bessel(sp.S.Zero, self.args[0])
 
 
 @dataclass(frozen=True, slots=True)
 class Special:
-    """A function of one real argument, with an order before it or without.
+    """A function of one real argument, with orders or parameters (numbers) before it or without.
 
     Attributes:
         name: under which ``lx`` has it.
         function: SymPy's class.
         code: text in NumPy and ``scipy.special``, of ``{x}`` and ``{k}``.
         low: below this argument it is undefined.
-        has_order: is there an order?
+        high: above this argument it is undefined.
+        orders: how many orders there are.
     """
 
     name: str
     function: type[sp.Function]
     code: str
     low: float = float("-inf")
-    has_order: bool = False
+    high: float = float("inf")
+    orders: int = 0
 
 
 _LAMBERT_W = "np.where((principal := special.lambertw({x})).imag == 0, principal.real, np.nan)"
@@ -91,18 +68,18 @@ SPECIAL: dict[str, Special] = {
         Special("gamma", sp.gamma, "special.gamma({x})"),
         Special("loggamma", sp.loggamma, "special.loggamma({x})", low=0.0),
         Special("digamma", sp.digamma, "special.digamma({x})"),
-        Special("polygamma", sp.polygamma, "special.polygamma({k}, {x})", has_order=True),
-        Special("besselj", sp.besselj, "special.jv({k}, {x})", has_order=True),
-        Special("bessely", sp.bessely, "special.yv({k}, {x})", low=0.0, has_order=True),
-        Special("besseli", sp.besseli, "special.iv({k}, {x})", has_order=True),
-        Special("besselk", sp.besselk, "special.kv({k}, {x})", low=0.0, has_order=True),
-        Special("spherical_jn", spherical_bessel, "special.spherical_jn({k}, {x})", has_order=True),
+        Special("polygamma", sp.polygamma, "special.polygamma({k}, {x})", orders=1),
+        Special("besselj", sp.besselj, "special.jv({k}, {x})", orders=1),
+        Special("bessely", sp.bessely, "special.yv({k}, {x})", low=0.0, orders=1),
+        Special("besseli", sp.besseli, "special.iv({k}, {x})", orders=1),
+        Special("besselk", sp.besselk, "special.kv({k}, {x})", low=0.0, orders=1),
+        Special("spherical_jn", spherical_bessel, "special.spherical_jn({k}, {x})", orders=1),
         Special("airyai", sp.airyai, "special.airy({x})[0]"),
         Special("airyaiprime", sp.airyaiprime, "special.airy({x})[1]"),
         Special("airybi", sp.airybi, "special.airy({x})[2]"),
         Special("airybiprime", sp.airybiprime, "special.airy({x})[3]"),
         Special("expi", sp.Ei, "special.expi({x})"),
-        Special("expn", sp.expint, "special.expn({k}, {x})", low=0.0, has_order=True),
+        Special("expn", sp.expint, "special.expn({k}, {x})", low=0.0, orders=1),
         Special("sinint", sine_integral, "special.sici({x})[0]"),
         Special("cosint", sp.Ci, "special.sici({x})[1]"),
         Special("sinhint", sp.Shi, "special.shichi({x})[0]"),
@@ -110,6 +87,16 @@ SPECIAL: dict[str, Special] = {
         Special("fresnels", sp.fresnels, "special.fresnel({x})[0]"),
         Special("fresnelc", sp.fresnelc, "special.fresnel({x})[1]"),
         Special("lambertw", lambert_w, _LAMBERT_W, low=-0.36787944117144233),
+        Special("gammainc", lower_gamma, "special.gammainc({k}, {x})", low=0.0, orders=1),
+        Special("gammaincc", upper_gamma, "special.gammaincc({k}, {x})", low=0.0, orders=1),
+        Special("betainc", incomplete_beta, "special.betainc({k}, {x})", low=0.0, high=1.0, orders=2),
+        Special("zeta", sp.zeta, "special.zeta({x})"),
+        Special("harmonic", sp.harmonic, "(special.digamma({x} + 1) + np.euler_gamma)"),
+        Special("hurwitz_zeta", hurwitz, "special.zeta({k}, {x})", low=0.0, orders=1),
+        Special("hyp1f1", confluent, "special.hyp1f1({k}, {x})", orders=2),
+        Special("hyp2f1", hypergeometric, "special.hyp2f1({k}, {x})", high=1.0, orders=3),
+        Special("ellipkinc", elliptic_first, "special.ellipkinc({x}, {k})", orders=1),
+        Special("ellipeinc", elliptic_second, "special.ellipeinc({x}, {k})", orders=1),
         Special("elliptic_k", sp.elliptic_k, "special.ellipk({x})"),
         Special("elliptic_e", sp.elliptic_e, "special.ellipe({x})"),
     ]
@@ -178,47 +165,46 @@ def _softplus(x: sp.Expr) -> sp.Expr:
 
 def write_out(expr: sp.Expr) -> sp.Expr:
     """Return a body with SymPy's functions of the first kind written by those that every reading knows."""
-    if not any(type(f) in _IN_BODIES for f in expr.atoms(sp.Function)):
+    if not any(type(f) in _IN_BODIES or of_sympy(f) is not None for f in expr.atoms(sp.Function)):
         return expr
 
     def written(node: sp.Basic) -> sp.Basic:
-        return _IN_BODIES[type(node)](*node.args)
+        return of_sympy(node) or _IN_BODIES[type(node)](*node.args)
 
     def is_meant(node: sp.Basic) -> bool:
-        # of an index, a remainder says which entry
-        return type(node) in _IN_BODIES and (not isinstance(node, sp.Mod) or node.has(sp.Indexed))
+        if isinstance(node, sp.Mod):
+            return bool(node.has(sp.Indexed))  # of an index, a remainder says which entry
+        return type(node) in _IN_BODIES or of_sympy(node) is not None
 
     result: sp.Expr = expr.replace(is_meant, written)
     return result
 
 
-def special_of(expr: sp.Basic) -> tuple[Special, sp.Expr | None, sp.Expr] | None:
-    """Return the record of a special function with its order and argument, or ``None`` if it is none.
+def special_of(expr: sp.Basic) -> tuple[Special, tuple[sp.Expr, ...], sp.Expr] | None:
+    """Return the record of a special function with its orders and argument, or ``None`` if it is none.
 
     SymPy's polygamma of order 0 is the digamma function.
     """
     row = SPECIAL_CLASSES.get(type(expr))
-    if row is None or len(expr.args) != 1 + row.has_order:
+    if row is None or len(expr.args) != 1 + row.orders:
         return None
-    if not row.has_order:
-        return row, None, expr.args[0]
-    order, argument = expr.args
-    if not (order.is_Rational or order.is_Float):
+    *orders, argument = expr.args
+    if not all(order.is_Rational or order.is_Float for order in orders):
         return None
-    if row.name == "polygamma" and order == 0:
-        return SPECIAL["digamma"], None, argument
-    return row, order, argument
+    if row.name == "polygamma" and orders[0] == 0:
+        return SPECIAL["digamma"], (), argument
+    return row, tuple(orders), argument
 
 
-def key_of(row: Special, order: sp.Expr | None) -> str:
-    """Return a name with its order, such as ``besselj:1/2``; readings look it up."""
-    return row.name if order is None else f"{row.name}:{order}"
+def key_of(row: Special, orders: tuple[sp.Expr, ...]) -> str:
+    """Return a name with its orders, such as ``besselj:1/2``; readings look it up."""
+    return f"{row.name}:{','.join(map(str, orders))}" if orders else row.name
 
 
-def split_key(key: str) -> tuple[Special, str] | None:
-    """Return the record and the order (a text) that a name stands for, or ``None``."""
-    name, _, order = key.partition(":")
-    return (SPECIAL[name], order) if name in SPECIAL else None
+def split_key(key: str) -> tuple[Special, tuple[str, ...]] | None:
+    """Return the record and the orders (texts) that a name stands for, or ``None``."""
+    name, _, orders = key.partition(":")
+    return (SPECIAL[name], tuple(orders.split(",")) if orders else ()) if name in SPECIAL else None
 
 
 _MEANINGS = {
@@ -239,6 +225,16 @@ _MEANINGS = {
     "sinhint": "the hyperbolic sine integral Shi", "coshint": "the hyperbolic cosine integral Chi of |x|",
     "fresnels": "the integral of sin(pi t^2 / 2) from 0 to x", "fresnelc": "that of cos(pi t^2 / 2)",
     "lambertw": "the W >= -1 with W exp(W) = x",
+    "gammainc": "the regularised lower incomplete gamma function P of an order > 0, x >= 0",
+    "gammaincc": "the regularised upper incomplete gamma function Q = 1 - P of an order > 0, x >= 0",
+    "betainc": "the regularised incomplete beta function of two parameters > 0, 0 <= x <= 1",
+    "zeta": "the Riemann zeta function (without derivative)",
+    "harmonic": "the harmonic number, digamma(x + 1) plus Euler's constant",
+    "hurwitz_zeta": "the Hurwitz zeta function, the sum of (k + x)^-s, of an order s > 1, x > 0",
+    "hyp1f1": "the confluent hypergeometric function of two parameters",
+    "hyp2f1": "Gauss's hypergeometric function of three parameters, x < 1",
+    "ellipkinc": "the incomplete elliptic integral F of an angle, of parameter m before it",
+    "ellipeinc": "the incomplete elliptic integral E of an angle, of parameter m before it",
     "elliptic_k": "the complete elliptic integral K of parameter m",
     "elliptic_e": "the complete elliptic integral E of parameter m",
     "sec": "1 / cos(x)", "csc": "1 / sin(x)", "cot": "cos(x) / sin(x)", "arcsec": "arccos(1 / x)",
@@ -255,18 +251,37 @@ _MEANINGS = {
 
 def _make_special(name: str) -> Callable[..., Tensor | sp.Expr]:
     row = SPECIAL[name]
-    if not row.has_order:
+    if not row.orders:
         return _make_written(name, row.function)
 
-    def with_order(order: int | sp.Rational, value: Tensor | Scalar) -> Tensor | sp.Expr:
-        number = as_number(order)
-        if not number.is_Rational or (number < 0 and name in ("polygamma", "spherical_jn", "expn")):
-            raise InvalidArgument(f"{name}: the order {order!r}: expected a number, such as 2.")
-        return _applied(name, lambda x: row.function(number, x), value)
+    def with_orders(*arguments: Tensor | Scalar) -> Tensor | sp.Expr:
+        if len(arguments) != row.orders + 1:
+            raise InvalidArgument(
+                f"{name}: {len(arguments)} arguments: expected {row.orders + 1}, {example}."
+            )
+        *orders, value = arguments
+        numbers = [_order(name, order) for order in orders]
+        return _applied(name, lambda x: row.function(*numbers, x), value)
 
-    with_order.__name__ = with_order.__qualname__ = name
-    with_order.__doc__ = f"Return, entry by entry, {_MEANINGS[name]} (a number)."
-    return with_order
+    example = f"numbers and then a tensor, as in {name}({', '.join('2' * row.orders)}, x)"
+    with_orders.__name__ = with_orders.__qualname__ = name
+    numbers = "a number" if row.orders == 1 else "numbers"
+    with_orders.__doc__ = f"Return, entry by entry, {_MEANINGS[name]} ({numbers})."
+    return with_orders
+
+
+_POSITIVE = ("gammainc", "gammaincc", "betainc")
+
+
+def _order(name: str, order: Tensor | Scalar) -> sp.Rational:
+    number = None if isinstance(order, Tensor) else as_number(order)
+    if number is None or not number.is_Rational:
+        raise InvalidArgument(f"{name}: the order {order!r}: expected a number, such as 2.")
+    if number < 0 and name in ("polygamma", "spherical_jn", "expn"):
+        raise InvalidArgument(f"{name}: the order {order!r}: expected a number, such as 2, not below 0.")
+    if number <= (1 if name == "hurwitz_zeta" else 0) and name in (*_POSITIVE, "hurwitz_zeta"):
+        raise InvalidArgument(f"{name}: the order {order!r} is too small: it is {_MEANINGS[name]}.")
+    return number
 
 
 def _make_written(name: str, body: Callable[..., sp.Expr]) -> Callable[..., Tensor | sp.Expr]:

@@ -141,8 +141,8 @@ def _function_of(part: Part, name: str) -> Part:
 def _function(expr: sp.Function, scope: Scope) -> Part:
     special = special_of(expr)
     if special is not None:
-        row, order, argument = special
-        return _function_of(compile_scalar(argument, scope), key_of(row, order))
+        row, orders, argument = special
+        return _function_of(compile_scalar(argument, scope), key_of(row, orders))
     name = FUNCTIONS.get(type(expr))
     if name is None or len(expr.args) != 1:
         raise MissingRule(

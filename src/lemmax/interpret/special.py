@@ -22,15 +22,13 @@ def float_function(key: str) -> Callable[[Array], Array] | None:
     found = split_key(key)
     if found is None:
         return None
-    row, order = found
+    row, orders = found
     import scipy.special
 
     special: Any = scipy.special
-
-    k: Any = 0
-    if row.has_order:
-        fraction = Fraction(order)
-        k = int(fraction) if fraction.denominator == 1 else float(fraction)
+    fractions = [Fraction(order) for order in orders]
+    ks: list[Any] = [int(f) if f.denominator == 1 else float(f) for f in fractions]
+    k = ks[0] if ks else 0
     table: dict[str, Callable[[Array], Any]] = {
         "expm1": np.expm1,
         "log1p": np.log1p,
@@ -54,12 +52,21 @@ def float_function(key: str) -> Callable[[Array], Array] | None:
         "lambertw": lambda x: np.real(special.lambertw(x)),
         "elliptic_k": special.ellipk,
         "elliptic_e": special.ellipe,
+        "gammainc": lambda x: special.gammainc(k, x),
+        "gammaincc": lambda x: special.gammaincc(k, x),
+        "betainc": lambda x: special.betainc(*ks, x),
+        "harmonic": lambda x: special.digamma(x + 1) + np.euler_gamma,
+        "hurwitz_zeta": lambda x: special.zeta(k, x),
+        "hyp1f1": lambda x: special.hyp1f1(*ks, x),
+        "hyp2f1": lambda x: special.hyp2f1(*ks, x),
+        "ellipkinc": lambda x: special.ellipkinc(x, k),
+        "ellipeinc": lambda x: special.ellipeinc(x, k),
     }
     f = table[row.name] if row.name in table else getattr(special, row.name)
 
     def within(x: Array) -> Array:
-        inside = np.asarray(x) >= row.low
-        return np.where(inside, f(np.where(inside, x, max(row.low, 0.0) + 1.0)), np.nan)
+        inside = (np.asarray(x) >= row.low) & (np.asarray(x) <= row.high)
+        return np.where(inside, f(np.where(inside, x, max(row.low + 0.5, 0.5))), np.nan)
 
     return within
 
@@ -69,12 +76,10 @@ def precise_function(key: str, c: Any) -> Callable[[Any], Any] | None:
     found = split_key(key)
     if found is None:
         return None
-    row, order = found
-    k: Any = 0
-    if row.has_order:
-        fraction = Fraction(order)
-        k = c.mpf(fraction.numerator) / fraction.denominator
-        k = fraction.numerator if fraction.denominator == 1 else k
+    row, orders = found
+    fractions = [Fraction(order) for order in orders]
+    ks = [f.numerator if f.denominator == 1 else c.mpf(f.numerator) / f.denominator for f in fractions]
+    k: Any = ks[0] if ks else 0
 
     def spherical(x: Any) -> Any:
         if x == 0:
@@ -100,9 +105,17 @@ def precise_function(key: str, c: Any) -> Callable[[Any], Any] | None:
         "coshint": lambda x: c.chi(abs(x)),
         "elliptic_k": c.ellipk,
         "elliptic_e": c.ellipe,
+        "gammainc": lambda x: c.gammainc(k, 0, x, regularized=True),
+        "gammaincc": lambda x: c.gammainc(k, x, regularized=True),
+        "betainc": lambda x: c.betainc(*ks, 0, x, regularized=True),
+        "hurwitz_zeta": lambda x: c.zeta(k, x),
+        "hyp1f1": lambda x: c.hyp1f1(*ks, x),
+        "hyp2f1": lambda x: c.hyp2f1(*ks, x),
+        "ellipkinc": lambda x: c.ellipf(x, k),
+        "ellipeinc": lambda x: c.ellipe(x, k),
     }
     f = table[row.name] if row.name in table else getattr(c, row.name)
-    return lambda x: f(x) if x >= row.low else c.nan
+    return lambda x: f(x) if row.low <= x <= row.high else c.nan
 
 
 def first_order(key: str, x: Array) -> Array | None:

@@ -2,7 +2,6 @@ r"""Functions of arguments: entry by entry, of whole matrices, along rows, over 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 import sympy as sp
@@ -10,7 +9,7 @@ import sympy as sp
 from lemmax.expr import functionals, linalg, reductions
 from lemmax.expr.functions import ELEMENTWISE, step
 from lemmax.expr.nodes import Apply, Param
-from lemmax.expr.special import SPECIAL, WRITTEN, write_out
+from lemmax.expr.special import SPECIAL, WRITTEN
 from lemmax.expr.tensor import Tensor
 from lemmax.parse import records as r
 from lemmax.parse.algebra import entrywise
@@ -31,6 +30,7 @@ from lemmax.parse.forms import (
     total,
     whole,
 )
+from lemmax.parse.function_scripts import base_of, of_orders, slope
 from lemmax.parse.integers import integer
 from lemmax.parse.meaning import mean
 from lemmax.parse.pairs import paired
@@ -113,49 +113,19 @@ def _entrywise(ctx: Context, part: r.Call) -> Form:
         inner = part.arguments[0]
         if inner.function == "det" and inner.head is None:
             return _functional(ctx, inner, linalg.logdet)
-    if part.function in SPECIAL and SPECIAL[part.function].has_order:
-        return _special_with_order(ctx, part)
+    if part.function in SPECIAL and SPECIAL[part.function].orders:
+        (a,) = _arguments(ctx, part, sub=True)
+        return entrywise(ctx, of_orders(ctx, part), [a], part.span, part.function)
     logarithm = part.function == "log" and part.head is not None and bool(part.head.sub)
     logarithm = logarithm and "ln" not in ctx.text(part)[:4]
     (a,) = _arguments(ctx, part, sub=logarithm)
     body = _BODIES[part.function]
     if logarithm:
-        base = _base(ctx, part)
+        base = base_of(ctx, part)
         return entrywise(ctx, lambda x: sp.log(x) / sp.log(base), [a], part.span, part.function)
     if part.head is not None and part.head.primes:
-        body = _slope(ctx, part, body)
+        body = slope(ctx, part, body)
     return entrywise(ctx, body, [a], part.span, part.function)
-
-
-def _base(ctx: Context, part: r.Call) -> sp.Expr:
-    assert part.head is not None
-    text = joined(part.head.sub)
-    if text == "e" and not ctx.names.is_given("e"):
-        return sp.E
-    if not re.fullmatch(r"\d+", text) or int(text) < 2:
-        raise Failure(part.span, f"{ctx.text(part)}: expected a whole number from 2 on as base.")
-    return sp.Integer(text)
-
-
-def _slope(ctx: Context, part: r.Call, body: Callable[..., sp.Expr]) -> Callable[..., sp.Expr]:
-    r"""Return the derivative that a prime on a function says, :math:`\tanh'(x) = 1 - \tanh^2 x`."""
-    assert part.head is not None
-    x = sp.Dummy("x", real=True)
-    slope = write_out(sp.diff(body(x), x, part.head.primes))
-    if slope.has(sp.Derivative, sp.Subs, sp.DiracDelta, sp.Heaviside):
-        raise Failure(part.span, f"{ctx.text(part)}: this derivative has no formula; write it out.")
-    return lambda entry: slope.xreplace({x: entry})
-
-
-def _special_with_order(ctx: Context, part: r.Call) -> Form:
-    (a,) = _arguments(ctx, part, sub=True)
-    order = joined(part.head.sub) if part.head is not None else ""
-    if not re.fullmatch(r"-?\d+(/\d+)?", order):
-        raise Failure(
-            part.span, rf"{ctx.text(part)}: expected a number as subscript, the order of the function."
-        )
-    number = sp.Rational(order)
-    return entrywise(ctx, lambda x: _BODIES[part.function](number, x), [a], part.span, part.function)
 
 
 def _pow(ctx: Context, part: r.Call) -> Form:

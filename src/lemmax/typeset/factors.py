@@ -144,8 +144,8 @@ def function_of_entries(
         return case_distinction(reader, expr, families)
     special = special_of(expr)
     if special is not None:
-        row_, order, argument = special
-        return entrywise(key_of(row_, order), function_of_entries(reader, argument, row, column, families))
+        row_, orders, argument = special
+        return entrywise(key_of(row_, orders), function_of_entries(reader, argument, row, column, families))
     name = FUNCTIONS.get(type(expr).__name__)
     if name is None:
         raise MissingRule(

@@ -16,9 +16,9 @@ import numpy.typing as npt
 import sympy as sp
 
 from lemmax.errors import MissingRule
-from lemmax.expr.special import split_key
 from lemmax.expr.tensor import Tensor
 from lemmax.typeset.node import Node
+from lemmax.typeset.numeric_special import by_sympy
 
 Array: TypeAlias = npt.NDArray[np.float64]
 
@@ -154,18 +154,8 @@ def _reduce(x: Node, instance: Instance) -> Array:
 
 def _entrywise(x: Node, instance: Instance) -> Array:
     with np.errstate(over="ignore", divide="ignore"):
-        function = _FUNCTIONS.get(x.data[0]) or _special(x.data[0])
+        function = _FUNCTIONS.get(x.data[0]) or by_sympy(x.data[0])
         return np.asarray(function(*_operands(x, instance)), dtype=float) * np.ones(instance.shape(x))
-
-
-def _special(key: str) -> Callable[..., Any]:
-    """Return a special function by SymPy's own numbers."""
-    found = split_key(key)
-    assert found is not None
-    row, order = found
-    before = [sp.Rational(order)] if order else []
-    function = {"spherical_jn": sp.jn, "lambertw": sp.LambertW, "sinint": sp.Si}.get(row.name, row.function)
-    return np.vectorize(lambda v: float(sp.re(function(*before, sp.Float(v, 30)).evalf(20))), otypes=[float])
 
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {

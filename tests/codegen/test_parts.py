@@ -138,7 +138,7 @@ def test_special_numbers() -> None:
         "np.inf", "-np.inf", "np.pi", "0.1", "2 ** 0.5",
     ]  # fmt: skip
     with pytest.raises(lx.UnsupportedYet, match="code for the number"):
-        number_text(sp.zeta(3), {})
+        number_text(sp.polylog(3, sp.Rational(1, 3)), {})
 
 
 def test_keys_of_products_do_not_depend_on_names() -> None:

@@ -67,7 +67,6 @@ def test_formulas(text: str, want: lx.Tensor) -> None:
         (r"\|x\|_0", "not known"),
         (r"\|x\|_{0.5}", "not known"),
         (r"\|x\|_B", "do not fit"),
-        (r"\lceil x \rceil", "must be a scalar"),
     ],
 )
 def test_refusals(text: str, said: str) -> None:

@@ -10,7 +10,17 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from mpmath.libmp import from_int, from_rational, libmpi, mpf_le, mpf_lt, mpf_sign, to_rational
+from mpmath.libmp import (
+    from_int,
+    from_rational,
+    libmpi,
+    mpf_ceil,
+    mpf_floor,
+    mpf_le,
+    mpf_lt,
+    mpf_sign,
+    to_rational,
+)
 from mpmath.libmp.libmpf import finf, fnan, fninf, round_ceiling, round_floor
 
 PRECISION = 200
@@ -220,6 +230,17 @@ def _step(x: Enclosure) -> Enclosure:
     return Enclosure(None) if s is None else Enclosure.of(int(s > 0))
 
 
+def _rounded(to: Callable[[Ends], Any]) -> Callable[[Enclosure], Enclosure]:
+    """Return a rounding to integers, which is monotone."""
+
+    def of(x: Enclosure) -> Enclosure:
+        assert x.ends is not None
+        low, high = x.ends
+        return Enclosure((to(low), to(high)))
+
+    return of
+
+
 FUNCTIONS: dict[str, Callable[[Enclosure], Enclosure]] = {
     "exp": _of_interval(libmpi.mpi_exp),
     "log": _log,
@@ -237,5 +258,7 @@ FUNCTIONS: dict[str, Callable[[Enclosure], Enclosure]] = {
     "relu": _relu,
     "sign": _sign,
     "step": _step,
+    "floor": _rounded(mpf_floor),
+    "ceil": _rounded(mpf_ceil),
 }
 """Functions of one number by their names in ``lx``."""

@@ -120,10 +120,11 @@ def _is_in_sizes(number: sp.Expr) -> bool:
 
 
 def _no_power(ctx: Context, form: Form, text: str, span: Span) -> Failure:
+    root = " A root of a matrix has no form here: give it a name, R with R R = A." if "/" in text else ""
     return Failure(
         span,
         f"the power {text} of {described(ctx, form)}: expected a scalar, or a square matrix and a whole"
-        " exponent.",
+        f" exponent.{root}",
         [rf"{ctx.text(form.span)}^{{\circ {text}}}, entry by entry"],
         is_shape=True,
     )

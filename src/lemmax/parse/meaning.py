@@ -14,6 +14,7 @@ from lemmax.parse.context import Context
 from lemmax.parse.exponents import raised
 from lemmax.parse.failure import Failure
 from lemmax.parse.forms import Form, demand_scalar, is_column, is_scalar, scalar
+from lemmax.parse.positive_parts import is_sign, positive_part
 from lemmax.parse.scripts import joined
 from lemmax.parse.symbols import symbol, written
 
@@ -64,6 +65,8 @@ def _scripted(ctx: Context, part: r.Scripted) -> Form:
         form = ones(ctx, base, part.sub, part.sub_span)
     elif isinstance(base, r.Number) and part.sub:
         form = zero_matrix(ctx, base, part)
+    elif is_sign(part.sub):
+        form = positive_part(ctx, mean(ctx, base), part.sub, (part.span[0], part.sub_span[1]))
     elif part.sub:
         form = subscripted_group(ctx, base, part)
     else:

@@ -59,8 +59,9 @@ def fenced(ctx: Context, part: r.Fence, around: r.Scripted | None) -> Form:
         return _inner(ctx, mean(ctx, part.parts[0]), mean(ctx, part.parts[1]), span)
     if part.kind in _OF_NUMBERS:
         numbers = [mean(ctx, p) for p in part.parts]
-        for number in numbers:
-            demand_scalar(ctx, number, "what is rounded" if part.kind in ("floor", "ceiling") else part.kind)
+        if part.kind not in ("floor", "ceiling"):  # vectors and matrices are rounded entry by entry
+            for number in numbers:
+                demand_scalar(ctx, number, part.kind)
         return entrywise(ctx, _OF_NUMBERS[part.kind], numbers, span, part.kind)
     inside = mean(ctx, part.parts[0])
     text = ctx.text(part.parts[0])

@@ -117,7 +117,8 @@ def _split(
 ) -> tuple[sp.Expr, list[tuple[sp.Symbol, Size]]] | None:
     """Replace floor(s/m) and s mod m by two indices (by 0 and s if s runs to m), if s stands nowhere else."""
     moduli = {m.args[1] for m in expr.atoms(sp.Mod) if m.args[0] == symbol}
-    moduli |= {1 / f.args[0].coeff(symbol, 1) for f in expr.atoms(sp.floor) if f.args[0].has(symbol)}
+    slopes = {f.args[0].coeff(symbol, 1) for f in expr.atoms(sp.floor) if not f.args[0].has(sp.Indexed)}
+    moduli |= {1 / slope for slope in slopes if slope != 0}  # a rounded entry says nothing of the index
     for modulus in sorted(moduli, key=str):
         low, high = sp.Mod(symbol, modulus), sp.floor(symbol / modulus)
         if same_size(modulus, size):

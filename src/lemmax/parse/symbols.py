@@ -17,7 +17,8 @@ from lemmax.parse.exponents import raised
 from lemmax.parse.failure import Failure, Span
 from lemmax.parse.forms import Form, is_scalar, scalar
 from lemmax.parse.integers import size_of
-from lemmax.parse.names import Named, canonical_base
+from lemmax.parse.names import Named, canonical_base, plain
+from lemmax.parse.positive_parts import is_sign, positive_part
 from lemmax.parse.scripts import after, joined, letter_text
 from lemmax.parse.subscripts import subscripted
 
@@ -112,6 +113,10 @@ def _of_tensor(ctx: Context, named: Named, name: Written, is_row: bool) -> Readi
 
     def value() -> Form:
         base_span = name.span[0], max(name.sub_end, name.span[0] + 1)
+        if is_sign(sub):
+            whole = subscripted(ctx, named.tensor, (), name.sub_end, name.span, is_row, ())
+            form = positive_part(ctx, whole.at((name.span[0], name.span[0] + len(name.base))), sub, base_span)
+            return raised(ctx, form, sup, name.sup_span, primes, name.span)
         form = subscripted(ctx, named.tensor, sub, name.sub_end, base_span, is_row, name.extra)
         if (sub or name.extra) and (sup or primes):
             check_entry(ctx, named.tensor, form, sup, primes, name)
@@ -222,10 +227,19 @@ def _only(ctx: Context, readings: Sequence[Reading], span: Span) -> Form:
     return found[0][1]
 
 
+_NOTATIONS = {
+    r"An expectation over samples is written out, as in \frac1n \sum_{i=1}^n.": {"E"},
+    r"A variance is written out, as in \frac1n \|x - \mu \mathbf{1}\|^2.": {"V", "Var", "var", "Cov", "cov"},
+    "A distribution has no form here: write its density out.": {"P", "Pr", "N"},
+}
+"""What to write for notation of probability, and its names without fonts."""
+
+
 def _unknown(ctx: Context, name: Written) -> Failure:
     text = ctx.text(name.span)
     close = ctx.names.close_to(name.base if not name.sup else f"{name.base}^{joined(name.sup)}")
     hint = f" Did you mean {' or '.join(close)}?" if close else ""
+    hint = hint or next((f" {said}" for said, bases in _NOTATIONS.items() if plain(name.base) in bases), "")
     known = ", ".join(n.key.text for n in ctx.names.all()[:20]) or "none"
     sizes = ", ".join(sorted(str(s) for s in ctx.names.sizes.values())) or "none"
     return Failure(name.span, f"the name {text} is not known.{hint} Names given: {known}; sizes: {sizes}.")

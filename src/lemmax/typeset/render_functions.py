@@ -86,6 +86,9 @@ def tex_entrywise(x: Node, scope: Scope) -> Rendered:
         return barred(inside, "|", r"\lvert", r"\rvert"), ATOM
     if function == "step":
         return rf"\mathbf{{1}}{parenthesised(f'{inside} > 0', '[', ']')}", POWER
+    if function in ("floor", "ceiling"):
+        side = "floor" if function == "floor" else "ceil"
+        return rf"\l{side} {inside} \r{side}", ATOM
     if function == "pow" and is_scalar(x):
         base, exponent = x.args
         return f"{raised_base(base, scope)}^{{{latex_node(exponent, scope)}}}", POWER

@@ -1,0 +1,54 @@
+r"""Positive parts: ``(t)_+``, ``[1 - y x]_+``, ``x_+``, entry by entry."""
+
+from __future__ import annotations
+
+from lemmax.expr.functions import relu
+from lemmax.expr.sizes import same_size
+from lemmax.parse import records as r
+from lemmax.parse.algebra import entrywise
+from lemmax.parse.context import Context
+from lemmax.parse.failure import Failure, Span
+from lemmax.parse.forms import Form, is_scalar
+from lemmax.parse.scripts import joined
+
+
+def is_sign(tokens: r.Script) -> bool:
+    """Is a subscript a sign and nothing else?"""
+    return bool(tokens) and joined(tokens) in ("+", "-")
+
+
+def positive_part(ctx: Context, form: Form, tokens: r.Script, span: Span) -> Form:
+    r"""Return :math:`\max(x, 0)` of each entry.
+
+    Raises:
+        Failure: the negative part, for which both signs are in use, or the part of a square matrix, which may
+            be that of its eigenvalues.
+    """
+    inner = ctx.text(form.span).strip()
+    while inner.startswith(("(", "[")) and inner.endswith((")", "]")) and _is_pair(inner):
+        inner = inner[1:-1].strip()
+    if joined(tokens) == "-":
+        opposite = f"-{inner}" if inner.isalnum() else f"-({inner})"
+        raise Failure(
+            span,
+            f"{ctx.text(span)}: which sign has the negative part?",
+            [rf"\operatorname{{relu}}({opposite}), which is not negative", rf"\min({inner}, 0)"],
+        )
+    rows, columns = (ctx.unknowns.value(s) for s in (form.rows, form.columns))
+    if not is_scalar(ctx, form) and same_size(rows, columns):
+        raise Failure(
+            span,
+            f"{ctx.text(span)} of a square matrix: of its entries or of its eigenvalues?",
+            [rf"\operatorname{{relu}}({inner}), entry by entry", "its eigenvalues: not known to lemmax"],
+        )
+    return entrywise(ctx, relu, [form], span, "the positive part")
+
+
+def _is_pair(text: str) -> bool:
+    """Do the first and the last bracket belong together?"""
+    depth = 0
+    for place, character in enumerate(text):
+        depth += (character in "([") - (character in ")]")
+        if depth == 0 and place < len(text) - 1:
+            return False
+    return True

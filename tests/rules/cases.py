@@ -12,7 +12,7 @@ from lemmax.expr.matrix_functions import cofactors
 from lemmax.expr.nodes import Apply
 from lemmax.expr.tensor import Tensor
 from lemmax.rules.matrices import power_derivative
-from lemmax.rules.spectra import eigen_projector, singular_dyad
+from lemmax.rules.spectra import eigen_projector, polar, singular_dyad
 
 SIZES = {"n": 3}
 n = lx.size("n")
@@ -67,6 +67,9 @@ CASES: dict[str, Tensor] = {
     "lambda_min": lx.sin(lx.lambda_min(Q)) + lx.lambda_min(A) ** 2,
     "singular_dyad": weighted(singular_dyad(Q, 2))
     + weighted(singular_dyad(A[1:], "last"), lx.tensor("K5", n - 1, n)),
+    "polar": weighted(polar(Q))
+    + weighted(polar(A[1:]), lx.tensor("K6", n - 1, n))
+    + weighted(polar(lx.stack([Q[:, :2], A[:, 1:3]])), lx.tensor("K7", 2, n, 2)),
     "eigen_projector": weighted(eigen_projector(Q, "min")) + weighted(eigen_projector(A, "max"), H),
     "concat": weighted(lx.concat([P, A, P[:, :1]], axis=1), lx.tensor("K", n, 2 * n + 1))
     + weighted(lx.concat([G, P], axis=0), lx.tensor("L", 2 * n, n)),

@@ -64,6 +64,10 @@ def polar_scaled(node: Apply, bar: Tensor, slot: int) -> Tensor:
     return over_matrices(bar / node) * node.operands[0]
 
 
+def polar_without_its_turned_part(node: Apply, bar: Tensor, slot: int) -> Tensor:
+    return RIGHT["polar"](node, bar + node @ bar.mT @ node, slot)
+
+
 def condition_number_without_its_numerator(node: Apply, bar: Tensor, slot: int) -> Tensor:
     (a,) = node.operands
     return over_matrices(bar / lx.sigma_min(a)) * spectra.singular_dyad(a, 1)
@@ -83,5 +87,6 @@ MATRIX_SPECIAL: dict[str, list[Pull]] = {
     "lambda_max": [projector_of_the_other_end],
     "lambda_min": [projector_of_the_other_end],
     "singular_dyad": [one_half_of_a_symmetric_slope],
+    "polar": [polar_without_its_turned_part],
     "eigen_projector": [adjoint_not_made_symmetric],
 }

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from lemmax.expr import functionals, linalg
+from lemmax.expr.indexing import merge, split
 from lemmax.expr.nodes import Apply, Param
 from lemmax.expr.sizes import Size
 from lemmax.expr.tensor import Tensor
@@ -104,6 +105,50 @@ def _turn_of_projector(node: Apply) -> Callable[[Tensor], Tensor]:
     return turn
 
 
+def _turn_of_polar(node: Apply) -> Callable[[Tensor], Tensor]:
+    r"""Return the derivative of the polar factor P as a linear map, symmetric as that of a dyad.
+
+    It is the X with :math:`A P^\top X + X P^\top A = \dot A - P \dot A^\top P`, for wide and for tall
+    matrices alike: in the bases of singular vectors the left side is :math:`(\sigma_i + \sigma_j) X_{ij}`.
+    """
+    (a,) = node.operands
+    rows, columns = a.shape[-2:]
+    left, right = a @ node.mT, node.mT @ a  # both symmetric
+    lead = (slice(None),) * (a.ndim - 2)
+    of_left = left[(*lead, slice(None), None, slice(None), None)] * linalg.eye(columns)[:, None, :]
+    of_right = right[(*lead, None, slice(None), None, slice(None))] * linalg.eye(rows)[:, None, :, None]
+    inverse = linalg.inv(_last_merged(of_left + of_right, (2, 2)))  # once for all directions
+
+    def turn(dot: Tensor) -> Tensor:
+        moved = _last_merged(dot - node @ dot.mT @ node, (2,))
+        axis = (slice(None),) * (moved.ndim - 1)
+        solution = (inverse @ moved[(*axis, slice(None), None)])[(*axis, slice(None), 0)]
+        return split(solution, _groups(moved.ndim - 1, (2,)), (*moved.shape[:-1], rows, columns))
+
+    return turn
+
+
+def _groups(lead: int, counts: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+    """Return groups of consecutive axes: single ones, then groups of these lengths."""
+    axes = iter(range(lead + sum(counts)))
+    return tuple(tuple(next(axes) for _ in range(count)) for count in ((1,) * lead + counts))
+
+
+def _last_merged(t: Tensor, counts: tuple[int, ...]) -> Tensor:
+    """Merge the last axes in groups of these lengths, row-major."""
+    return merge(t, *_groups(t.ndim - sum(counts), counts))
+
+
+def pull_polar(node: Apply, bar: Tensor, slot: int) -> Tensor:
+    """Apply the Hessian of the nuclear norm to the adjoint."""
+    return _turn_of_polar(node)(bar)
+
+
+def push_polar(node: Apply, tangents: Tangents, extra: tuple[Size, ...]) -> Tensor:
+    """Apply the Hessian of the nuclear norm to the tangent."""
+    return with_leading_directions(_turn_of_polar(node), only(tangents), extra)
+
+
 def pull_dyad(node: Apply, bar: Tensor, slot: int) -> Tensor:
     """Apply the Hessian of the singular value to the adjoint."""
     return _turn_of_dyad(node)(bar)
@@ -186,6 +231,14 @@ SPECTRAL_PULLBACKS: tuple[Pullback, ...] = (
         "J. R. Magnus, H. Neudecker, Matrix Differential Calculus (2019)",
     ),
     Pullback(
+        "polar_factor",
+        "polar",
+        pull_polar,
+        r"A P^\top \bar A + \bar A P^\top A = \bar Y - P \bar Y^\top P",
+        "A has full rank",
+        "N. J. Higham, Functions of Matrices (2008), chapter 8",
+    ),
+    Pullback(
         "eigen_projector",
         "eigen_projector",
         pull_projector,
@@ -207,6 +260,12 @@ SPECTRAL_PUSHFORWARDS: tuple[Pushforward, ...] = (
     ],
     Pushforward(
         "singular_dyad_forward", "singular_dyad", push_dyad, r"\dot Y = \dot u v^\top + u \dot v^\top"
+    ),
+    Pushforward(
+        "polar_factor_forward",
+        "polar",
+        push_polar,
+        r"A P^\top \dot P + \dot P P^\top A = \dot A - P \dot A^\top P",
     ),
     Pushforward(
         "eigen_projector_forward",

@@ -91,6 +91,10 @@ def _pseudo_inverse(engine: Engine, node: Apply) -> Tensor | None:
         engine.ledger.note("pseudo-inverse of full rank")
         return linalg.inv(a)
     turned = linalg.matrix_transpose(a)
+    for inner, back in ((a, False), (engine.tensor(turned), True)):
+        if isinstance(inner, Apply) and inner.function == "pinv":
+            engine.ledger.note("pseudo-inverse")
+            return linalg.matrix_transpose(inner.operands[0]) if back else inner.operands[0]
     if isinstance(a, Lambda) and isinstance(engine.tensor(turned), Input):
         engine.ledger.note("pseudo-inverse of a transpose")
         return linalg.matrix_transpose(pinv(engine.tensor(turned)))
@@ -98,6 +102,25 @@ def _pseudo_inverse(engine: Engine, node: Apply) -> Tensor | None:
         if engine.tensor(gram).digest in engine.inverted:
             engine.ledger.note("pseudo-inverse of full rank")
             return linalg.inv(gram) @ turned if left else turned @ linalg.inv(gram)
+    return _of_one_word(engine, a) if isinstance(a, Lambda) else None
+
+
+def _of_one_word(engine: Engine, a: Lambda) -> Tensor | None:
+    r"""Return the pseudo-inverse of a multiple, or of :math:`X^\top X`."""
+    alphabet = engine.inverse_rules.alphabet
+    poly = polynomial_of(a, alphabet)
+    if poly is None or len(poly) != 1:
+        return None
+    ((word, c),) = poly.items()
+    if c != 1 and c.is_Rational:
+        engine.ledger.note("pseudo-inverse")
+        scaled: Tensor = pinv(engine.tensor(a / c)) / c
+        return scaled
+    if len(word) == 2 and word[0][0] == word[1][0] and word[0][1] != word[1][1]:
+        engine.ledger.note("pseudo-inverse")
+        x = alphabet.tensor_of((word[1][0], False))
+        inverse = pinv(linalg.matrix_transpose(x) if word[1][1] else x)
+        return inverse @ linalg.matrix_transpose(inverse)
     return None
 
 

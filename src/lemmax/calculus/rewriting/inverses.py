@@ -1,6 +1,6 @@
 r"""Inverses: :math:`M^{-1} W_1 = (I - \sum_{r>1} c_r M^{-1} W_r) / c_1` for :math:`M = \sum_r c_r W_r`.
 
-The same holds from the right.
+The same holds from the right.  Pseudo-inverses give the four equations of Penrose (1955), at any rank.
 
 Each inverse gives such rules on words, oriented so that the longest word goes; what follows from two rules by
 overlapping them is added on demand (a bounded Buchberger procedure in a free algebra, after Mora 1986).
@@ -9,14 +9,18 @@ overlapping them is added on demand (a bounded Buchberger procedure in a free al
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import sympy as sp
 
 from lemmax.calculus.rewriting.conditions import is_generic
+from lemmax.calculus.rewriting.dummies import text_of
+from lemmax.calculus.rewriting.projections import canonical
 from lemmax.calculus.rewriting.records import TooLarge
 from lemmax.calculus.rewriting.words import (
     Alphabet,
+    Graph,
     Letter,
     Path,
     Word,
@@ -95,12 +99,14 @@ class InverseRules:
     Attributes:
         alphabet: the letters.
         rules: leading word with what it is replaced by.
+        projections: products of a matrix and its pseudo-inverse, both ways to write them with the chosen one.
     """
 
     def __init__(self) -> None:
         """Start without rules."""
         self.alphabet = Alphabet()
         self.rules: dict[Word, Polynomial] = {}
+        self.projections: dict[Word, Word] = {}
         self._seen: set[str] = set()
 
     # -- rules ------------------------------------------------------------------------------------
@@ -108,7 +114,7 @@ class InverseRules:
         """Make rules for the inverses in a word; is there any inverse?"""
         found = False
         for name, _ in word:
-            operand = inverse_operand(self.alphabet.letters[name])
+            operand = inverse_operand(self.alphabet.letters[name], pseudo=True)
             if operand is None:
                 continue
             found = True
@@ -120,7 +126,10 @@ class InverseRules:
                 continue
             matrix = self.alphabet.letters[name]
             letter = (name, bool(matrix.expr.indices[0] != sp.Symbol("_p", integer=True)))
-            self._of_inverse(letter, poly)
+            if is_pseudo_inverse(matrix.expr):
+                self._of_pseudo_inverse(letter, poly)
+            else:
+                self._of_inverse(letter, poly)
             for inner in list(poly):
                 self.meet(inner)
         return found
@@ -137,6 +146,21 @@ class InverseRules:
                 _add(tail, left + w + right, -v / c)
             self._store(left + lead + right, tail)
 
+    def _of_pseudo_inverse(self, letter: Letter, poly: Polynomial) -> None:
+        r"""Add :math:`A A^+ A = A`, :math:`A^+ A A^+ = A^+` and that both products are symmetric."""
+        if len(poly) != 1:
+            return
+        ((word, c),) = poly.items()
+        own, turn = (letter,), self.alphabet.turned
+        if not word:
+            return
+        for a, b in ((word, own), (own, word)):
+            self._store(a + b + a, {a: 1 / c})
+            self._store(turn(a) + a + b, {turn(a): 1 / c})
+            self._store(b + turn(b) + turn(a), {b: 1 / c})
+            if len(word) == 1:
+                self.projections |= {a + b: a + b, turn(b) + turn(a): a + b}
+
     def _leading(self, poly: Polynomial) -> Word | None:
         # what is divided by must not vanish identically
         numbers = [w for w in poly if poly[w].is_Rational and w]
@@ -146,6 +170,8 @@ class InverseRules:
     def _store(self, lead: Word, tail: Polynomial) -> bool:
         new = False
         turn = self.alphabet.turned
+        if turn(lead) in tail:  # a symmetric product: as a rule it would lead back; see projections
+            return False
         for word, rest in ((lead, tail), (turn(lead), {turn(w): c for w, c in tail.items()})):
             if word not in self.rules and len(self.rules) < _MOST_RULES:
                 self.rules[word] = rest
@@ -238,12 +264,17 @@ def _size(word: Word) -> tuple[int, Word]:
     return len(word), word
 
 
+def is_pseudo_inverse(expr: sp.Expr) -> bool:
+    """Is an entry that of a pseudo-inverse?"""
+    return isinstance(t := expr.base.label.tensor, Apply) and t.function == "pinv"
+
+
 def contract_inverses(engine: Engine, term: Term, free: Ranges) -> list[Term] | None:
     """Apply the rules of inverses to the chains of a summand."""
     inverses = [
         e
         for e in term.expr.atoms(sp.Indexed)
-        if isinstance(t := e.base.label.tensor, Apply) and t.function == "inv" and t.ndim == 2
+        if isinstance(t := e.base.label.tensor, Apply) and t.function in ("inv", "pinv") and t.ndim == 2
     ]
     if not inverses:
         return None
@@ -261,10 +292,28 @@ def contract_inverses(engine: Engine, term: Term, free: Ranges) -> list[Term] | 
         for turn in range(len(path.word) if path.cycle else 1):
             turned = path.word[turn:] + path.word[:turn]
             if rules.changes(turned):
-                engine.ledger.note("inverse of a sum" if len(rules.rules) > 4 else "inverse")
+                several = "inverse of a sum" if len(rules.rules) > 4 else "inverse"
+                engine.ledger.note("pseudo-inverse" if any(map(is_pseudo_inverse, inverses)) else several)
                 rest = without_path(graph, path)
                 return _written(rules, rules.reduce({turned: sp.S.One}), path, turned, rest)
+        ends = _ends(graph, path, free)
+        found = canonical(path, rules.projections, rules.alphabet, ends)
+        if found is not None:
+            back, word = found
+            engine.ledger.note("pseudo-inverse")
+            read = replace(path, start=path.end, end=path.start) if back else path
+            return _written(rules, {word: sp.S.One}, read, word, without_path(graph, path))
     return None
+
+
+def _ends(graph: Graph, path: Path, free: Ranges) -> tuple[str, str] | None:
+    """Return texts that tell the ends of a chain apart: free indices, or weights of summed ones."""
+    texts = []
+    for node in (path.start, path.end):
+        if node not in free and (node not in graph.weights or len(graph.at(node)) > 1):
+            return None
+        texts.append(str(node) if node in free else text_of(graph.weights[node], {node: "<P>"}))
+    return texts[0], texts[1]
 
 
 def _written(rules: InverseRules, poly: Polynomial, path: Path, word: Word, rest: Term) -> list[Term]:

@@ -75,6 +75,13 @@ _TABLE = (
         "A^T A, or A A^T, invertible",
         _HJ + ", 7.3",
     ),
+    Rewrite(
+        "pseudo-inverse",
+        r"A A^+ A = A, \quad A^+ A A^+ = A^+, \quad (A A^+)^\top = A A^+, \quad (A^+ A)^\top = A^+ A, \quad"
+        r" (A^+)^+ = A, \quad (c A)^+ = c^{-1} A^+, \quad (A^\top A)^+ = A^+ (A^+)^\top",
+        "",
+        "Penrose, A generalized inverse for matrices (1955)",
+    ),
     Rewrite("pseudo-inverse of a transpose", r"(A^\top)^+ = (A^+)^\top", "", _HJ + ", 7.3"),
     Rewrite("cancellation", r"M X = 0 \implies X = 0", "M invertible", _HJ + ", 0.5"),
     Rewrite("det of a product", r"\det(A B) = \det A \det B", "A, B square", _HJ + ", 0.3"),

@@ -264,7 +264,8 @@ def without_path(graph: Graph, path: Path) -> Term:
     return Term(bound, sp.Mul(*factors))
 
 
-def inverse_operand(matrix: Matrix) -> Tensor | None:
-    """Return M if the letter is the inverse of M."""
+def inverse_operand(matrix: Matrix, pseudo: bool = False) -> Tensor | None:
+    """Return M if the letter is the inverse of M (or its pseudo-inverse, if these are asked for)."""
     t = matrix.tensor
-    return t.operands[0] if isinstance(t, Apply) and t.function == "inv" else None
+    wanted = ("inv", "pinv") if pseudo else ("inv",)
+    return t.operands[0] if isinstance(t, Apply) and t.function in wanted else None

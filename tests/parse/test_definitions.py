@@ -54,3 +54,28 @@ def test_what_latex_prints_with_definitions_is_read_back(kernel: str) -> None:
         text = lx.latex(gradient, where=True)
         assert r"\text{where }" in text
         assert_same(lx.parse_latex(text, inputs, like=gradient), gradient, text)
+
+
+CENTRED = r"C = I - \frac1n \mathbf{1} \mathbf{1}^\top"
+
+
+def test_a_definition_takes_its_size_from_where_it_is_used() -> None:
+    n, m = lx.sizes("n m")
+    x, X, y = lx.tensor("x", n), lx.tensor("X", n, m), lx.tensor("y", m)
+    C = lx.eye(n) - lx.ones(n, n) / n
+    for text, meant in [
+        (r"\|C x\|^2", lx.sqnorm(C @ x)),
+        ("x^\\top C^2 x", x @ C @ C @ x),
+        (r"\operatorname{tr}(X^\top C^{\top} X)", lx.trace(X.T @ C @ X)),
+    ]:
+        read = lx.parse_latex(rf"{text} \text{{ where }} {CENTRED}", [x, X, y])
+        assert lx.equal(read, meant).name == "proved"
+    both = lx.parse_latex(r"\|J X J\|_F^2 \text{ where } J = 2 D, D = 3 I", [X])
+    assert lx.equal(both, 36**2 * lx.sqnorm(X)).name == "proved"
+    for text, said in [
+        (rf"C \text{{ where }} {CENTRED}", "does not follow"),
+        (rf"C_{{ij}} x_j \text{{ where }} {CENTRED}", "write the size in the definition"),
+        (r"\|C_i x\|^2 \text{ where } C_i = x_i I", "does not follow"),
+    ]:
+        with pytest.raises(lx.ParseError, match=said):
+            lx.parse_latex(text, [x, X, y])

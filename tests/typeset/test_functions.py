@@ -16,6 +16,7 @@ from lemmax.expr.tensor import Tensor
 from lemmax.rules import spectra
 from lemmax.rules.matrices import power_derivative
 from lemmax.typeset.functions import TABLE
+from tests.expr.test_special import ORDERS
 from tests.typeset.values import check_printed
 
 N, H, n, m, k = lx.sizes("N H n m k")
@@ -142,7 +143,7 @@ def test_to_matrices(function: str, ndim: int) -> None:
 def test_special_functions(name: str) -> None:
     t = (lx.tanh(BASES[1]) + 2) / 4  # between 1/4 and 3/4
     function = getattr(lx, name)
-    check_printed(function(2, t) if SPECIAL[name].has_order else function(t))
+    check_printed(function(*ORDERS.get(name, [2] * SPECIAL[name].orders), t))
 
 
 GROUPS = {

@@ -3,6 +3,7 @@ r"""``lemmax formula``: is a claimed gradient or Hessian block right, and if not
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -79,6 +80,13 @@ class _Words(NamedTuple):
     help="Shape of an input of your loss, such as X=n,D (scalars: b=); once per input.",
 )
 @click.option(
+    "--size",
+    "sizes",
+    multiple=True,
+    metavar="NAME",
+    help="A positive integer that is no size of an input, such as the k of X^k; may be repeated.",
+)
+@click.option(
     "--given",
     "file",
     type=FILE,
@@ -111,6 +119,7 @@ def formula(
     vec: Any,
     loss_text: str | None,
     shapes: Sequence[str],
+    sizes: Sequence[str],
     file: Path | None,
     where: Sequence[str],
     nonsmooth: Any,
@@ -127,7 +136,7 @@ def formula(
     """
     from lemmax.check.claim import check_formula
 
-    given = _given(words, loss_text, shapes, file)
+    given = _given(words, loss_text, shapes, sizes, file)
     names = _variables(given.loss, wrt)
     if len(names) > 2 or (order == 1 and len(names) > 1):
         raise click.BadParameter(
@@ -164,11 +173,17 @@ def _variables(loss: Tensor, names: Sequence[str]) -> list[str]:
     return list(names)
 
 
-def _given(words: Sequence[str], loss_text: str | None, shapes: Sequence[str], file: Path | None) -> _Words:
+def _given(
+    words: Sequence[str],
+    loss_text: str | None,
+    shapes: Sequence[str],
+    sizes: Sequence[str],
+    file: Path | None,
+) -> _Words:
     """Return the loss, the text of the formula, and definitions."""
     own = loss_text is not None or file is not None
     if not own:
-        if len(words) != 2 or shapes:
+        if len(words) != 2 or shapes or sizes:
             raise click.UsageError(
                 "Expected MODEL and FORMULA, or --loss with --shape for each input and FORMULA alone, or"
                 " --given FILE and FORMULA alone."
@@ -179,6 +194,7 @@ def _given(words: Sequence[str], loss_text: str | None, shapes: Sequence[str], f
         raise click.UsageError("With --loss or --given give FORMULA alone, in quotes.")
     from lemmax.check.claim.given import given_in
     from lemmax.errors import InvalidArgument
+    from lemmax.expr.sizes import size
 
     try:
         given = given_in(file.read_text(encoding="utf-8") if file is not None else "")
@@ -190,6 +206,12 @@ def _given(words: Sequence[str], loss_text: str | None, shapes: Sequence[str], f
         given.inputs[name] = declared
     if not given.inputs:
         raise click.UsageError("--loss needs the shape of each input: --shape X=n,D --shape w=D.")
+    for name in sizes:
+        try:
+            size(name)
+        except InvalidArgument as error:
+            raise click.BadParameter(str(error), param_hint="'--size'") from error
+    given = replace(given, sizes=(*given.sizes, *sizes))
     loss, where = given.loss(loss_text)
     return _Words(loss, words[0], where)
 

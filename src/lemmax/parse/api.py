@@ -58,7 +58,7 @@ def parse_latex(
         text: the formula; left of an equals sign a derivative may stand, which is passed over, as in
             ``\nabla_W f = ...``; definitions may follow after ``\text{where}``.
         names: tensors by name (``{"W^Q": WQ}``), a model with all its tensors, a tensor with all
-            named tensors that it is made of, or a list of these.
+            named tensors that it is made of, a size (such as an exponent), or a list of these.
         like: a tensor whose shape the result must have.
         shape: the same, by sizes.
         indices: letters of free indices in the order of axes, such as ``"ih"``; a colon stands for rows or

@@ -50,7 +50,6 @@ class Context:
         free: letters that nothing binds.
         scope: letters that are bound here.
         guarded: letters whose range does not follow from use here, because a case distinction restricts them.
-        in_dots: is the last element of a row with dots being read?
     """
 
     source: str

@@ -39,6 +39,8 @@ def with_definitions(ctx: Context, definitions: Sequence[r.Definition]) -> Conte
 def define(ctx: Context, definition: r.Definition) -> list[Named]:
     """Make a defined name known; return it, with the name of the matrix of which it is the row.
 
+    A definition whose sizes follow only from where it is used is kept as written, and nothing is returned.
+
     Raises:
         Failure: the left side is no name with indices, or the name is given already.
     """
@@ -50,6 +52,11 @@ def define(ctx: Context, definition: r.Definition) -> list[Named]:
     form = mean(own, definition.right)
     try:
         tensor = tensor_of(own, form, None, letters)
+    except Failure as failure:
+        if letters or not failure.is_open or free_letters(definition.right):
+            raise
+        ctx.names.open[key] = ctx.source, definition.right
+        return []
     except LemmaxError as error:
         raise Failure(definition.span, str(error)) from error
     return _define(ctx, key, tensor, definition)

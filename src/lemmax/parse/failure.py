@@ -25,10 +25,16 @@ class Failure(Exception):
         message: what happened and what to do.
         readings: texts of the readings that are possible, if there are several.
         is_shape: do sizes not fit?
+        is_open: does a size not follow?
     """
 
     def __init__(
-        self, span: Span, message: str, readings: Sequence[str] = (), is_shape: bool = False
+        self,
+        span: Span,
+        message: str,
+        readings: Sequence[str] = (),
+        is_shape: bool = False,
+        is_open: bool = False,
     ) -> None:
         """Make a failure."""
         super().__init__(message)
@@ -36,6 +42,7 @@ class Failure(Exception):
         self.message = message
         self.readings = tuple(readings)
         self.is_shape = is_shape
+        self.is_open = is_open
 
 
 def as_error(failure: Failure, source: str) -> ParseError:

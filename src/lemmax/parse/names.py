@@ -19,6 +19,7 @@ from lemmax.errors import InvalidArgument, NameClash
 from lemmax.expr.graph import topological_order
 from lemmax.expr.nodes import Apply, Lambda
 from lemmax.expr.tensor import Tensor, identifier
+from lemmax.parse.records import Part
 from lemmax.parse.words import ACCENTS, GREEK, SPELLED, UPRIGHT
 
 _FONT = re.compile(r"\\(math[a-z]+|boldsymbol|bm|pmb|vec|text[a-z]*|operatorname)\s*\{?([^{}]*)\}?\Z")
@@ -142,12 +143,14 @@ class Names:
         by_base: tensors by the base of their names.
         sizes: symbolic sizes by their names in parts.
         words: upright words that are names.
+        open: definitions whose sizes follow from where they are used, C = I - u u^T: text and record.
     """
 
     by_base: dict[str, list[Named]] = field(default_factory=dict)
     sizes: dict[Key, sp.Symbol] = field(default_factory=dict)
     words: set[str] = field(default_factory=set)
     _by_key: dict[Key, Named] = field(default_factory=dict)
+    open: dict[Key, tuple[str, Part]] = field(default_factory=dict)
 
     def add(self, name: str, tensor: Tensor) -> None:
         """Add a tensor under a name.
@@ -197,7 +200,7 @@ class Names:
             b: kept for b, ns in self.by_base.items() if (kept := [n for n in ns if n.key not in gone])
         }
         by_key = {k: n for k, n in self._by_key.items() if k not in gone}
-        return Names(by_base, dict(self.sizes), set(self.words), by_key)
+        return Names(by_base, dict(self.sizes), set(self.words), by_key, dict(self.open))
 
     def learn_sizes(self, *roots: Tensor) -> None:
         """Add the sizes that occur in tensors and in what they are made of."""
@@ -287,6 +290,8 @@ def _add_given(names: Names, given: Given) -> None:
         return
     if isinstance(given, Tensor):
         _add_graph(names, [given])
+    elif isinstance(given, sp.Symbol) and given.is_integer and given.is_positive:
+        names.sizes.setdefault(key_of(str(given)), given)
     elif isinstance(given, Mapping):
         for name, tensor in given.items():
             names.add(name, tensor)

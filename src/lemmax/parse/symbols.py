@@ -6,7 +6,7 @@ All ways to read a name are tried; if more than one has a meaning, the formula i
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lemmax.expr.sizes import is_one, same_size
 from lemmax.expr.tensor import Tensor
@@ -17,7 +17,7 @@ from lemmax.parse.exponents import raised
 from lemmax.parse.failure import Failure, Span
 from lemmax.parse.forms import Form, is_scalar, scalar
 from lemmax.parse.integers import size_of
-from lemmax.parse.names import Named, canonical_base, plain
+from lemmax.parse.names import Key, Named, canonical_base, plain
 from lemmax.parse.positive_parts import is_sign, positive_part
 from lemmax.parse.scripts import after, joined, letter_text
 from lemmax.parse.subscripts import subscripted
@@ -93,6 +93,8 @@ def resolve(ctx: Context, name: Written, part: r.Part) -> Form:
         if builtin is not None and (not readings or (name.sup and not name.sub)):
             readings.append(Reading(builtin[0], builtin[1], 0))
     if not readings:
+        readings = _of_open_definition(ctx, name)
+    if not readings:
         raise _unknown(ctx, name)
     return _only(ctx, readings, name.span)
 
@@ -153,6 +155,31 @@ def check_entry(ctx: Context, tensor: Tensor, form: Form, sup: r.Script, primes:
     if not is_transposed:
         readings.append(rf"({base}_{{{low}}})^{high}, a power of an entry")
     raise Failure(name.span, f"{ctx.text(name.span)}: an entry with a superscript.", readings)
+
+
+def _of_open_definition(ctx: Context, name: Written) -> list[Reading]:
+    """Read the right side of a definition once more, where it is used: its sizes follow from there."""
+    found = ctx.names.open.get(Key(name.base, (joined(name.sub),) if name.sub else (), ()))
+    if found is None or name.extra:
+        if name.sub and Key(name.base) in ctx.names.open:
+            raise Failure(
+                name.span,
+                f"{ctx.text(name.span)}: an entry of what is defined without its size: write the size in the"
+                rf" definition, as in I_n or \mathbf{{1}}_n.",
+            )
+        return []
+    source, right = found
+
+    def value() -> Form:
+        from lemmax.parse.meaning import mean
+
+        before = set(ctx.unknowns.spans)
+        form = mean(replace(ctx, source=source, scope={}, guarded=frozenset()), right).at(name.span)
+        for symbol in ctx.unknowns.spans.keys() - before:  # what stays open is shown where the name is used
+            ctx.unknowns.spans[symbol] = name.span, ctx.unknowns.spans[symbol][1]
+        return raised(ctx, form, name.sup, name.sup_span, name.primes, name.span)
+
+    return [Reading(f"the definition of {name.base}", value, 0)]
 
 
 def _of_word(ctx: Context, named: Named, name: Written) -> Reading:

@@ -90,6 +90,7 @@ class Unknowns:
             raise Failure(
                 span,
                 f"{of} does not follow from the formula; write it out, or give like= or shape=.",
+                is_open=True,
             )
         return found
 

@@ -3,14 +3,16 @@ r"""Identities of applied functions: softmax, log-sum-exp, products, inverses, d
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import sympy as sp
 
+from lemmax.calculus.rewriting.conditions import is_generic
 from lemmax.calculus.rewriting.determinants import determinant
 from lemmax.calculus.rewriting.inverses import polynomial_of
 from lemmax.calculus.rewriting.kronecker import kronecker_factors, rank_one_parts
 from lemmax.calculus.rewriting.merged import groups_of
+from lemmax.calculus.rewriting.powers import rewrite_power
 from lemmax.calculus.rewriting.slices import push_slice
 from lemmax.calculus.rewriting.symmetry import is_symmetric
 from lemmax.calculus.rewriting.words import P
@@ -57,6 +59,9 @@ def _prod(engine: Engine, node: Apply) -> Tensor | None:
     assert isinstance(axes, tuple)
     if not isinstance(t, Lambda) or len(t.terms) != 1 or t.terms[0].bound:
         return None
+    but_one = _without_one_factor(engine, node, t)
+    if but_one is not None:
+        return but_one
     coefficient, factors = split_factors(t.terms[0].expr)
     running = {t.indices[a] for a in axes if isinstance(a, int)}
     count = product(tuple(t.shape[a] for a in axes if isinstance(a, int)))
@@ -80,6 +85,37 @@ def _prod(engine: Engine, node: Apply) -> Tensor | None:
         result = result * factor
     engine.ledger.note("product")
     return result
+
+
+def _without_one_factor(engine: Engine, node: Apply, t: Lambda) -> Tensor | None:
+    r"""Write :math:`\prod_{j \ne i} x_j` as :math:`\prod_j x_j / x_i`; x must not vanish identically."""
+    body, axes = t.terms[0].expr, node.param("axes")
+    if not isinstance(axes, tuple) or not isinstance(body, sp.Piecewise):
+        return None
+    if len(body.args) != 2 or body.args[0][0] != 1:
+        return None
+    condition, (x, _) = body.args[0][1], body.args[1]
+    running = [t.indices[cast(int, a)] for a in axes]
+    left_out: dict[sp.Expr, sp.Expr] = {}
+    for equation in sp.And.make_args(condition):
+        pair = sorted(equation.args, key=lambda side: side not in running)
+        if not isinstance(equation, sp.Eq) or pair[0] not in running or pair[1] in running:
+            return None
+        left_out[pair[0]] = pair[1]
+    others = set(left_out.values())
+    if set(left_out) != set(running) or len(others) != len(running) or not others <= set(t.indices):
+        return None
+    if not is_generic(x) or others & x.free_symbols:
+        return None
+    engine.ledger.note("product without one factor")
+    sizes = dict(zip(t.indices, t.shape, strict=True))
+    inner = tuple(i for i in t.indices if i not in others)
+    factors = Lambda(tuple(sizes[i] for i in inner), inner, (Term((), x),))
+    whole = reductions.prod(factors, axis=tuple(inner.index(i) for i in running))
+    kept = [i for i in inner if i not in running]
+    value = whole.entry(*kept) / x.xreplace(left_out)
+    outer = t.indices if node.param("keepdims") else tuple(i for i in t.indices if i not in running)
+    return Lambda(node.shape, outer, (Term((), value),))
 
 
 def _pseudo_inverse(engine: Engine, node: Apply) -> Tensor | None:
@@ -301,6 +337,7 @@ RULES: Mapping[str, Rule] = {
     "prod": _prod,
     "inv": _inverse,
     "pinv": _pseudo_inverse,
+    "matrix_power": rewrite_power,
     "det": _det,
     "logdet": _logdet,
     "split": _split,

@@ -38,6 +38,7 @@ class Engine:
         domain: what is known of signs.
         known: normal forms by digest.
         inverted: digests of matrices whose inverse occurs in what is to be proved.
+        least: symbolic part of an exponent of a matrix to the least number that is added to it there.
     """
 
     most_terms = 4000
@@ -52,6 +53,7 @@ class Engine:
         self.made: dict[str, Lambda] = {}
         self.inverse_rules = InverseRules()
         self.inverted: set[str] = set()
+        self.least: dict[sp.Expr, int] = {}
         self._flat: dict[tuple[sp.Expr, tuple[tuple[sp.Symbol, Size], ...]], sp.Expr] = {}
         self._steps = 0
 

@@ -114,7 +114,7 @@ class InverseRules:
         """Make rules for the inverses in a word; is there any inverse?"""
         found = False
         for name, _ in word:
-            operand = inverse_operand(self.alphabet.letters[name], pseudo=True)
+            operand = inverse_operand(self.alphabet.letters[name], others=True)
             if operand is None:
                 continue
             found = True
@@ -126,8 +126,12 @@ class InverseRules:
                 continue
             matrix = self.alphabet.letters[name]
             letter = (name, bool(matrix.expr.indices[0] != sp.Symbol("_p", integer=True)))
-            if is_pseudo_inverse(matrix.expr):
+            if _is(matrix.expr, "pinv"):
                 self._of_pseudo_inverse(letter, poly)
+            elif _is(matrix.expr, "matrix_power"):
+                ((word, _),) = poly.items() if len(poly) == 1 else (((), 0),)
+                if len(word) == 1:  # a power commutes with its matrix, and stands before it
+                    self._store((*word, letter), {(letter, *word): sp.S.One})
             else:
                 self._of_inverse(letter, poly)
             for inner in list(poly):
@@ -264,9 +268,13 @@ def _size(word: Word) -> tuple[int, Word]:
     return len(word), word
 
 
-def is_pseudo_inverse(expr: sp.Expr) -> bool:
-    """Is an entry that of a pseudo-inverse?"""
-    return isinstance(t := expr.base.label.tensor, Apply) and t.function == "pinv"
+_LETTERS = {"inv": "inverse", "pinv": "pseudo-inverse", "matrix_power": "power of a matrix"}
+"""Functions whose values are letters with rules, and the identity that the rules come from."""
+
+
+def _is(expr: sp.Expr, function: str) -> bool:
+    """Is an entry that of a function's value?"""
+    return isinstance(t := expr.base.label.tensor, Apply) and t.function == function
 
 
 def contract_inverses(engine: Engine, term: Term, free: Ranges) -> list[Term] | None:
@@ -274,7 +282,7 @@ def contract_inverses(engine: Engine, term: Term, free: Ranges) -> list[Term] | 
     inverses = [
         e
         for e in term.expr.atoms(sp.Indexed)
-        if isinstance(t := e.base.label.tensor, Apply) and t.function in ("inv", "pinv") and t.ndim == 2
+        if isinstance(t := e.base.label.tensor, Apply) and t.function in _LETTERS and t.ndim == 2
     ]
     if not inverses:
         return None
@@ -292,8 +300,10 @@ def contract_inverses(engine: Engine, term: Term, free: Ranges) -> list[Term] | 
         for turn in range(len(path.word) if path.cycle else 1):
             turned = path.word[turn:] + path.word[:turn]
             if rules.changes(turned):
-                several = "inverse of a sum" if len(rules.rules) > 4 else "inverse"
-                engine.ledger.note("pseudo-inverse" if any(map(is_pseudo_inverse, inverses)) else several)
+                for function, note in _LETTERS.items():
+                    if any(_is(e, function) for e in inverses):
+                        many = function == "inv" and len(rules.rules) > 4
+                        engine.ledger.note("inverse of a sum" if many else note)
                 rest = without_path(graph, path)
                 return _written(rules, rules.reduce({turned: sp.S.One}), path, turned, rest)
         ends = _ends(graph, path, free)

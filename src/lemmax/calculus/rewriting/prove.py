@@ -13,6 +13,7 @@ import sympy as sp
 from lemmax.calculus.rewriting.atoms import atomise
 from lemmax.calculus.rewriting.conditions import sees_everything
 from lemmax.calculus.rewriting.engine import Engine
+from lemmax.calculus.rewriting.powers import least_exponents
 from lemmax.calculus.rewriting.records import Ledger, TooLarge
 from lemmax.expr import linalg
 from lemmax.expr.domains import without_domains
@@ -61,6 +62,7 @@ def prove_zero(t: Tensor, ledger: Ledger) -> bool:
 def _started(t: Tensor, positive: frozenset[str], ledger: Ledger) -> Engine:
     """Return an engine that knows which inverses occur, and so exist wherever ``t`` is defined."""
     engine = Engine(positive, ledger)
+    engine.least = least_exponents(topological_order(t))
     for node in topological_order(t):
         if isinstance(node, Apply) and node.function in ("inv", "solve"):
             engine.inverted |= {node.operands[0].digest, engine.tensor(node.operands[0]).digest}

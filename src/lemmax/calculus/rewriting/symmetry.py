@@ -21,7 +21,7 @@ def is_symmetric(t: Tensor) -> bool:
     if isinstance(t, Input):
         return any(a in t.assumptions for a in _SYMMETRIC)
     if isinstance(t, Apply):
-        return t.function == "inv" and is_symmetric(t.operands[0])
+        return t.function in ("inv", "pinv", "matrix_power") and is_symmetric(t.operands[0])
     if not isinstance(t, Lambda) or len(t.terms) > 12:
         return False
     from lemmax.calculus.rewriting.dummies import collect

@@ -264,8 +264,8 @@ def without_path(graph: Graph, path: Path) -> Term:
     return Term(bound, sp.Mul(*factors))
 
 
-def inverse_operand(matrix: Matrix, pseudo: bool = False) -> Tensor | None:
-    """Return M if the letter is the inverse of M (or its pseudo-inverse, if these are asked for)."""
+def inverse_operand(matrix: Matrix, others: bool = False) -> Tensor | None:
+    """Return M if the letter is the inverse of M (if others are asked for: its pseudo-inverse, a power)."""
     t = matrix.tensor
-    wanted = ("inv", "pinv") if pseudo else ("inv",)
+    wanted = ("inv", "pinv", "matrix_power") if others else ("inv",)
     return t.operands[0] if isinstance(t, Apply) and t.function in wanted else None

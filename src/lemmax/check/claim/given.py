@@ -6,6 +6,7 @@ r"""Losses and definitions in a text: declared inputs, then ``left = right``, on
     X \in \mathbb{R}^{n \times D}
     W^Q, W^K \in \mathbb{R}^{D \times d}
     c \in \mathbb{R}
+    k \in \mathbb{N}
     S = \operatorname{softmax}(X W^Q W^{K\top} X^\top / \sqrt{d})
     f = \frac{c}{2} \|S X W^V - Y\|_F^2
 """
@@ -21,7 +22,7 @@ from lemmax.errors import InvalidArgument
 from lemmax.expr.graph import topological_order
 from lemmax.expr.nodes import Input
 from lemmax.expr.notation import tensor
-from lemmax.expr.sizes import size
+from lemmax.expr.sizes import Size, size
 from lemmax.expr.tensor import Tensor
 from lemmax.parse import parse_latex
 from lemmax.parse.api import define_latex, defined_key
@@ -31,6 +32,7 @@ _SPACE = r"(?:\\mathbb\s*\{?\s*R\s*\}?|\\R\b|\\Reals\b|\\mathbf\s*\{?\s*R\s*\}?)
 _DECLARED = re.compile(
     rf"(.+?)\\in\s*{_SPACE}(_\{{?\+\+?\}}?|_\{{>0\}})?\s*(?:\^\s*(\{{.*\}}|\w))?\s*[.,;]?\s*\Z"
 )
+_WHOLE = re.compile(r"(.+?)\\in\s*(?:\\mathbb\s*\{?\s*N\s*\}?|\\N\b)(?:_\{?\+\}?|_\{?>0\}?)?\s*[.,;]?\s*\Z")
 _LOSSES = ("f", r"\mathcal{L}", "L", r"\ell", "J", r"\mathcal{J}")
 
 
@@ -41,10 +43,12 @@ class Given:
     Attributes:
         inputs: declared inputs by name.
         definitions: the definitions, each ``left = right``, in their order.
+        sizes: further positive integers, such as exponents.
     """
 
     inputs: dict[str, Input]
     definitions: tuple[str, ...]
+    sizes: tuple[str, ...] = ()
 
     def loss(self, text: str | None = None) -> tuple[Tensor, tuple[str, ...]]:
         r"""Return the loss, and the definitions that are left for claims.
@@ -71,7 +75,10 @@ class Given:
 
     def _define(self, names: Names, definition: str) -> None:
         """Add a definition; the tensor carries its name, so that results are printed with it."""
-        for named in define_latex(definition, names.copy()):
+        own = names.copy()
+        added = define_latex(definition, own)
+        names.open |= own.open
+        for named in added:
             t = named.tensor
             if t.name is None and not isinstance(t, Input):
                 t = t.named(named.key.text)
@@ -81,6 +88,8 @@ class Given:
         names = Names()
         for name, t in self.inputs.items():
             names.add(name, t)
+        for name in self.sizes:
+            names.sizes.setdefault(key_of(name), size(name))
         return names
 
     def _defined_loss(self) -> tuple[str, str]:
@@ -102,9 +111,13 @@ def given_in(lines: str | Sequence[str]) -> Given:
     """
     inputs: dict[str, Input] = {}
     definitions: list[str] = []
+    sizes: list[str] = []
     for number, line in _lines(lines):
         match = _DECLARED.match(line)
-        if match:
+        whole = _WHOLE.match(line)
+        if whole:
+            sizes += [str(_size(name, number)) for name in _split_names(whole[1])]
+        elif match:
             for name, t in _declared(match, number):
                 if key_of(name) in {key_of(other) for other in inputs}:
                     raise InvalidArgument(f"line {number}: {name} is declared twice.")
@@ -114,10 +127,10 @@ def given_in(lines: str | Sequence[str]) -> Given:
             definitions.append(f"{left.strip()} = {right.strip()}")
         else:
             raise InvalidArgument(
-                rf"line {number}: {line!r}: expected a declaration, X \in \mathbb{{R}}^{{n \times D}}, or a"
-                " definition, P = R V^T."
+                rf"line {number}: {line!r}: expected a declaration, X \in \mathbb{{R}}^{{n \times D}} or"
+                r" k \in \mathbb{N}, or a definition, P = R V^T."
             )
-    return Given(inputs, tuple(definitions))
+    return Given(inputs, tuple(definitions), tuple(sizes))
 
 
 def _lines(text: str | Sequence[str]) -> Iterator[tuple[int, str]]:
@@ -134,6 +147,13 @@ def _lines(text: str | Sequence[str]) -> Iterator[tuple[int, str]]:
         if whole:
             yield start, whole
         held, start = "", 0
+
+
+def _size(name: str, number: int) -> Size:
+    try:
+        return size(name)
+    except InvalidArgument as error:
+        raise InvalidArgument(f"line {number}: {error}") from error
 
 
 def _declared(match: re.Match[str], number: int) -> Iterator[tuple[str, Input]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from lemmax.errors import ParseError
 from lemmax.expr.nodes import Input
@@ -75,6 +75,10 @@ def _between(text: str, start: int, end: int) -> str:
     return text[start:end].strip()
 
 
+Defined: TypeAlias = "tuple[list[Named], dict[Key, tuple[str, r.Part]]]"
+"""What definitions add to names: tensors, and those that are read again where they are used."""
+
+
 @dataclass
 class Reader:
     """Reads sources with given names; definitions that were read before are not read again.
@@ -90,7 +94,7 @@ class Reader:
     like: Tensor
     indices: Sequence[str] | None = None
     vec: Vec = "row"
-    _known: dict[tuple[frozenset[Key], tuple[str, ...]], list[Named]] = field(default_factory=dict)
+    _known: dict[tuple[frozenset[Key], tuple[str, ...]], Defined] = field(default_factory=dict)
 
     def tensor(self, source: Source, like: Tensor | None = None) -> Tensor:
         """Return the value of a source.
@@ -122,9 +126,11 @@ class Reader:
             place = frozenset(clash), before
             found = self._known.get(place)
             if found is None:
-                found = self._known[place] = define_latex(text, names, self.vec)
+                added = define_latex(text, names, self.vec)
+                self._known[place] = added, dict(names.open)
             else:
-                names.include(found)
+                names.include(found[0])
+                names.open |= found[1]
         return names
 
 

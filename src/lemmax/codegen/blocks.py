@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import sympy as sp
 
+from lemmax.codegen.diagonals import subscripts
 from lemmax.codegen.naming import Names
 from lemmax.codegen.pytext import ATOM, SUM, UNARY
 from lemmax.codegen.render import Renderer, axis_text
@@ -217,7 +218,19 @@ def polar(r: Renderer, v: Value, name: str, names: Names) -> list[str]:
     ]
 
 
+def on_diagonal(r: Renderer, v: Value, name: str, names: Names) -> list[str]:
+    """An array, or zeros, with others added to its diagonals, of which einsum gives views."""
+    has_base, diagonals = v.params
+    start = r.operand(v.args[0]).text if has_base else f"np.zeros({r.shape(v.shape)}, dtype=dtype)"
+    lines = [f"{name} = {start}"]
+    for pairs, block in zip(diagonals, v.args[int(has_base) :], strict=True):
+        view = f'np.einsum("{subscripts(pairs, v.ndim)}", {name})'
+        lines.append(f"{view}[...] += {r.operand(block).text}")
+    return lines
+
+
 BLOCKS: dict[str, Block] = {
+    "on_diagonal": on_diagonal,
     "softmax": softmax,
     "logsumexp": logsumexp,
     "sigmoid": sigmoid,

@@ -24,6 +24,7 @@ from lemmax.codegen.forms import (
     choose_softmax_gradients,
     without_power_derivatives,
 )
+from lemmax.codegen.hoisting import hoist
 from lemmax.codegen.log_domain import in_log_domain
 from lemmax.errors import UnsupportedYet
 from lemmax.expr.domains import Guard, collect_guards, without_domains
@@ -115,8 +116,9 @@ def lower(
         flat = _flat(roots, guards)
     chosen, choices = choose_softmax_gradients(flat, softmax_gradient)
     chosen, averages = without_cancellation(chosen, softmax_gradient)
+    chosen, apart = hoist(chosen)
     outputs, axis = add_instance_axis(chosen, batched) if batched else (chosen, None)
-    choices = (*choices, *averages)
+    choices = (*choices, *averages, *apart)
     definitions = tuple(define(t) for t in topological_order(*outputs) if not isinstance(t, Input))
     # an input that drops out because terms cancel stays an argument
     arguments = tuple(t if axis is None or t.name not in batched else with_axis(t, axis) for t in variables)

@@ -352,8 +352,8 @@ def _bases(roots: Sequence[Value]) -> frozenset[int]:
     for root in roots:
         base = root
         found.add(base.number)
-        while base.op in SHARING:
-            base = base.args[0]
+        while base.op in SHARING or (base.op == "on_diagonal" and base.params[0]):
+            base = base.args[0]  # diagonals are added where the rest is
             found.add(base.number)
     return frozenset(found)
 

@@ -13,6 +13,7 @@ import sympy as sp
 
 from lemmax.codegen import applied
 from lemmax.codegen.contract import contract, hadamard, sum_out
+from lemmax.codegen.diagonals import LEAST_AXES, on_diagonal
 from lemmax.codegen.elementwise import Reader
 from lemmax.codegen.factoring import Factored, common_factors
 from lemmax.codegen.forms import Choice
@@ -61,6 +62,7 @@ class Planner:
         self.decided: list[Decided] = []
         self._program = program
         self._extents = extents
+        self._results = {t.digest for t in program.outputs}
         self._known: dict[sp.Expr, float] = {}
         self._arrays: dict[str, Value] = {}
         self._shared = SharedProducts()
@@ -129,17 +131,32 @@ class Planner:
         if not isinstance(t, Lambda):
             raise UnsupportedYet(f"code for {t.label()}: no reading is known for {type(t).__name__}.")
         free = tuple(zip(t.indices, t.shape, strict=True))
-        if not definition.products:
-            return self.pool.broadcast(self.pool.number(0), t.shape)
-        factored = self._best_factoring(definition.products, free)
+        is_large_result = t.ndim >= LEAST_AXES and t.digest in self._results
+        apart = [on_diagonal(p, free) if is_large_result else None for p in definition.products]
+        whole = [p for p, found in zip(definition.products, apart, strict=True) if found is None]
+        diagonals = [found for found in apart if found is not None]
+        base = [self._sum(whole, free)] if whole or not diagonals else []
+        if not diagonals:
+            return base[0]
+        self.choices.append(Choice(self._subject, "diagonal blocks added in place", "the others are zero"))
+        blocks = [self._sum([found.product], found.free) for found in diagonals]
+        pairs = tuple(found.pairs for found in diagonals)
+        return self.pool.make("on_diagonal", (*base, *blocks), (bool(base), pairs), t.shape)
+
+    def _sum(self, products: Sequence[Product], free: Ranges) -> Value:
+        """Return a sum of products over the axes ``free``."""
+        indices, shape = tuple(i for i, _ in free), tuple(s for _, s in free)
+        if not products:
+            return self.pool.broadcast(self.pool.number(0), shape)
+        factored = self._best_factoring(products, free)
         if factored is not None:
-            chosen = f"{factored.factor.base.label} taken out of {len(definition.products)} products"
+            chosen = f"{factored.factor.base.label} taken out of {len(products)} products"
             self.choices.append(Choice(self._subject, chosen, _CHEAPEST))
             parts = [self._factored(factored, free)]
         else:
-            parts = [self._product(p, free) for p in definition.products]
-        aligned = [align(self.pool, part, t.indices) for part in parts]
-        return self.pool.broadcast(self.pool.add(aligned), t.shape)
+            parts = [self._product(p, free) for p in products]
+        aligned = [align(self.pool, part, indices) for part in parts]
+        return self.pool.broadcast(self.pool.add(aligned), shape)
 
     # -- products --------------------------------------------------------------------------
     def _product(self, product: Product, free: Ranges) -> Labelled:

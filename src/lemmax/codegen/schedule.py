@@ -250,6 +250,8 @@ def flops(v: Value) -> sp.Expr:
     if v.op in LEAVES | VIEWS | {"reshape", "pin", "concat", "place"}:
         return sp.S.Zero
     out = sp.Mul(*v.shape)
+    if v.op == "on_diagonal":
+        return sp.Add(*[sp.Mul(*block.shape) for block in v.args[int(v.params[0]) :]])
     if v.op == "matmul":
         return 2 * out * v.args[0].shape[-1]
     size = sp.Mul(*v.args[0].shape) if v.args else out

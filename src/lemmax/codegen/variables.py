@@ -22,7 +22,7 @@ LEAVES = frozenset({"input", "number", "arange", "eye", "truth"})
 VIEWS = frozenset({"transpose", "expand", "take", "slice", "diagonal", "broadcast", "copy"})
 """Operations that are written behind their operand and need no name of their own."""
 BLOCKS = frozenset(
-    {"softmax", "logsumexp", "place", "logdet", "sigmoid"}
+    {"softmax", "logsumexp", "place", "logdet", "sigmoid", "on_diagonal"}
     | {"nonzero", "check", "cofactors", "singular_dyad", "eigen_projector", "polar"}
 )
 """Operations that take more than one line."""

@@ -63,7 +63,8 @@ def fresh_outputs(pool: Pool, roots: Sequence[Value]) -> list[Value]:
     """Copy outputs that share memory with an input or one another, could not be written to, or are parts."""
     taken: set[int] = set()
     found: list[Value] = []
-    for root in roots:
+    uses = count_uses(reachable(roots), roots)
+    for root in (_with_room(pool, r, uses) for r in roots):
         base, unfit = root, False
         while base.op in SHARING:
             # a part would keep the memory of the whole
@@ -75,6 +76,20 @@ def fresh_outputs(pool: Pool, roots: Sequence[Value]) -> list[Value]:
         # a copy for each output: interned, the copies of one value would be one array
         found.append(pool.make("copy", (root,), (len(found),)) if shares else root)
     return found
+
+
+def _with_room(pool: Pool, root: Value, uses: dict[int, int]) -> Value:
+    """Copy what diagonals are added to in place, unless it is made for that."""
+    if root.op != "on_diagonal" or not root.params[0]:
+        return root
+    base, alone = root.args[0], True
+    while base.op in SHARING:
+        alone = alone and uses[base.number] < 2 and base.op not in ("diagonal", "broadcast", "slice")
+        base = base.args[0]
+    if alone and uses[base.number] < 2 and base.op in ("matmul", "add", "multiply", "divide", "scale"):
+        return root
+    copied = pool.make("copy", (root.args[0],), (root.number,))
+    return pool.make(root.op, (copied, *root.args[1:]), root.params, root.shape)
 
 
 def without_idle_pins(pool: Pool, roots: Sequence[Value]) -> dict[int, Value]:

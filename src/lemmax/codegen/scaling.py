@@ -14,7 +14,7 @@ from lemmax.codegen.forms import Choice
 from lemmax.codegen.values import Extent, Pool, Value, constant
 from lemmax.codegen.views import count_uses, reachable, rebuilt, replaced
 
-LEAST_GAIN = 4.0
+LEAST_GAIN = 2.0
 """How many times smaller an operand must be, at representative sizes, to be multiplied instead."""
 
 

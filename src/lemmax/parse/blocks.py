@@ -50,7 +50,8 @@ def stacked(ctx: Context, rows: Sequence[Sequence[Form]], span: Span) -> Form:
         if not made:
             made.append(_joined(ctx, blocks))
         letters, tensor = made[0]
-        return tensor.entry(*letters, row, column)
+        at = (row, column) if tensor.ndim == len(letters) + 2 else (row,)  # columns make a vector
+        return tensor.entry(*letters, *at)
 
     return Form(span, sp.expand(height), sp.expand(width), entry)
 
@@ -75,6 +76,9 @@ def _joined(ctx: Context, blocks: Sequence[Sequence[Form]]) -> tuple[tuple[sp.Sy
     }
     letters = tuple(sorted(found, key=str))
     lead = tuple(ctx.unknowns.finish(ctx.ranges[s]) for s in letters)
+    if all(len(row) == 1 and ctx.is_trivial(row[0][2][1]) for row in opened):
+        parts = [lambda_of((*letters, i), (*lead, rows), e) for [((i, _), e, (rows, _))] in opened]
+        return letters, concat(parts, axis=len(lead)) if len(parts) > 1 else parts[0]
     tensors = [[lambda_of((*letters, *at), (*lead, *sizes), e) for at, e, sizes in row] for row in opened]
     beside = [concat(row, axis=len(lead) + 1) if len(row) > 1 else row[0] for row in tensors]
     return letters, concat(beside, axis=len(lead)) if len(beside) > 1 else beside[0]

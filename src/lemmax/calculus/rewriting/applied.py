@@ -331,7 +331,39 @@ def _slice(engine: Engine, node: Apply) -> Tensor | None:
     return new
 
 
+def _concat(engine: Engine, node: Apply) -> Tensor | None:
+    """Write blocks of which some are zero as a sum of the others, each in its place."""
+    axis = node.param("axis")
+    assert isinstance(axis, int)
+    is_zero = [isinstance(t, Lambda) and not t.terms for t in node.operands]
+    if not any(is_zero):
+        return None
+    engine.ledger.note("blocks of zeros")
+    total: Tensor = Lambda(node.shape, free_indices(node.ndim), ())
+    at: sp.Expr = sp.S.Zero
+    for t, zero in zip(node.operands, is_zero, strict=True):
+        starts = tuple(at if a == axis else sp.S.Zero for a in range(node.ndim))
+        total = total if zero else total + Apply("place", (t,), node.shape, {"starts": starts})
+        at = sp.expand(at + t.shape[axis])
+    return total
+
+
+def _place(engine: Engine, node: Apply) -> Tensor | None:
+    """Take the coefficient of the first summand out of what stands among zeros."""
+    t = node.operands[0]
+    if not isinstance(t, Lambda) or not t.terms:
+        return None
+    c, _ = split_factors(t.terms[0].expr)
+    if c == 1 or not is_generic(c):
+        return None
+    engine.ledger.note("blocks of zeros")
+    scaled: Tensor = Apply("place", (engine.tensor(t / c),), node.shape, node.params) * c
+    return scaled
+
+
 RULES: Mapping[str, Rule] = {
+    "place": _place,
+    "concat": _concat,
     "softmax": _softmax,
     "logsumexp": _logsumexp,
     "prod": _prod,

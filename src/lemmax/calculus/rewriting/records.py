@@ -108,6 +108,12 @@ _TABLE = (
     Rewrite(
         "merged axes", r"\sum_p a_p = \sum_i \sum_j a_{(i,j)}", "", "an index of a merged axis is a pair"
     ),
+    Rewrite(
+        "blocks of zeros",
+        r"\begin{bmatrix} A \\ 0 \end{bmatrix} = \begin{bmatrix} I \\ 0 \end{bmatrix} A",
+        "",
+        "entries of blocks",
+    ),
     Rewrite("slice", r"(A B)_{s:t} = A_{s:t} B", "", "entries of a product"),
     Rewrite("softmax", r"\operatorname{softmax}(x)_j = e^{x_j} / \sum_l e^{x_l}", "", "definition"),
     Rewrite("log-sum-exp", r"\operatorname{lse}(x) = \log \sum_l e^{x_l}", "", "definition"),

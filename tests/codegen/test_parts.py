@@ -26,6 +26,7 @@ from lemmax.codegen.shared import canonical
 from lemmax.codegen.target import NUMPY, Target
 from lemmax.codegen.values import Pool, Value
 from lemmax.codegen.views import without_idle_pins
+from lemmax.errors import InvalidArgument
 
 n, D = lx.sizes("n D")
 
@@ -245,6 +246,19 @@ def test_another_target_takes_the_same_plan() -> None:
     fn = compile_tensor(lx.sum(lx.softmax(X).named("S")), target=target)
     assert fn([[1.0]]) == 2.0
     assert NUMPY.name == "numpy"
+
+
+def test_a_target_is_given_by_its_name() -> None:
+    f = lx.sqnorm(lx.tensor("X", n, D))
+    named, given = compile_tensor(f, target="numpy"), compile_tensor(f, target=NUMPY)
+    assert named.source == given.source
+    assert named([[3.0, 4.0]]) == 25.0
+
+
+@pytest.mark.parametrize("target", ["fortran", "NumPy", "", None, 3])
+def test_what_is_no_target_is_refused(target: Any) -> None:
+    with pytest.raises(InvalidArgument, match="target="):
+        compile_tensor(lx.sqnorm(lx.tensor("X", n, D)), target=target)
 
 
 def test_loaded_text_is_known_to_tracebacks() -> None:

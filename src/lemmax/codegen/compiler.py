@@ -29,7 +29,7 @@ from lemmax.codegen.replanning import Replanner, Written
 from lemmax.codegen.schedule import schedule
 from lemmax.codegen.sizes import representative_sizes
 from lemmax.codegen.streaming import Chunks, sample_axes
-from lemmax.codegen.target import NUMPY, Target
+from lemmax.codegen.target import NUMPY, Target, as_target
 from lemmax.errors import InvalidArgument
 from lemmax.expr.domains import without_domains
 from lemmax.expr.graph import inputs_of
@@ -54,7 +54,7 @@ def compile(
     chunk: int | None = None,
     replan: bool | None = None,
     check: bool = True,
-    target: Target = NUMPY,
+    target: Target | str = NUMPY,
 ) -> CompiledFunction:
     """Return a function that computes ``t`` from arrays, with its source text.
 
@@ -81,7 +81,7 @@ def compile(
         check: whether each call checks that arrays of variables with structure have it (a symmetric matrix
             is symmetric, up to 1e-9 of its largest entry). Definite and orthogonal matrices take cubic time;
             ``False`` leaves the check out. The source text, run by itself, has no such check.
-        target: what the plan is written down in.
+        target: what the plan is written down in: ``"numpy"``, or an object with ``emit`` and ``load``.
 
     Raises:
         InvalidArgument: a name cannot be used in code, a size is in no input, an argument is not understood.
@@ -94,6 +94,7 @@ def compile(
     >>> fn(X=[[3.0, 4.0]])
     12.5
     """
+    writer = as_target(target)
     several = not isinstance(t, Tensor)
     roots = _as_roots(t)
     settings = (several, batch, name, outputs, softmax_gradient)
@@ -103,8 +104,8 @@ def compile(
 
     def written(plan: Plan) -> Written:
         plan = replace(plan, chunks=chunks)
-        source = target.emit(plan)
-        return plan, source, target.load(source, plan.name)
+        source = writer.emit(plan)
+        return plan, source, writer.load(source, plan.name)
 
     def again(at: dict[sp.Symbol, int]) -> Written:
         plan, _ = _planned(roots, *settings, variables, at, buffers)

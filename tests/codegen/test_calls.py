@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import pickle
 import traceback
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 import sympy as sp
 
 import lemmax as lx
+from lemmax.codegen.records import Plan
+from lemmax.codegen.target import NUMPY
 
 N, n, D, k = lx.sizes("N n D k")
 X, W, Y = lx.tensor("X", n, D), lx.tensor("W", D, k), lx.tensor("Y", n, k)
@@ -355,3 +359,21 @@ def test_rows_of_minus_infinity_are_refused(logits: lx.Tensor) -> None:
             fn(**own)
         with pytest.raises(lx.EvaluationError, match=r"-inf throughout"):
             lx.evaluate(t, own)
+
+
+class Doubling:
+    """A target of one's own: its functions return twice what NumPy's do."""
+
+    name = "doubling"
+
+    def emit(self, plan: Plan) -> str:
+        return NUMPY.emit(plan)
+
+    def load(self, source: str, function: str) -> Callable[..., Any]:
+        whole = NUMPY.load(source, function)
+        return lambda *arrays: 2 * whole(*arrays)
+
+
+def test_a_pickled_function_is_loaded_by_its_own_target() -> None:
+    fn = lx.compile(lx.sum(lx.tensor("x", lx.size("n"))), target=Doubling())
+    assert fn(x=[1.0, 2.0]) == pickle.loads(pickle.dumps(fn))(x=[1.0, 2.0]) == 6

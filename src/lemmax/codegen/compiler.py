@@ -115,8 +115,9 @@ def compile(
 
     made = written(plan)
     if replan is False or (replan is None and sizes is not None) or not decided:
-        return CompiledFunction(made[1], made[0], made[2], check)
-    return CompiledFunction(made[1], made[0], made[2], check, Replanner(made, decided, extents, again))
+        return CompiledFunction(made[1], made[0], made[2], check, loader=writer.load)
+    replanner = Replanner(made, decided, extents, again)
+    return CompiledFunction(made[1], made[0], made[2], check, replanner, writer.load)
 
 
 def make_plan(

@@ -42,6 +42,7 @@ class CompiledFunction:
         function: Callable[..., Any],
         check: bool = True,
         replanner: Replanner | None = None,
+        loader: Callable[[str, str], Callable[..., Any]] = load,
     ) -> None:
         """Wrap a loaded function; use ``lx.compile``.
 
@@ -51,10 +52,12 @@ class CompiledFunction:
             function: what was loaded from it.
             check: whether arrays are checked to have the structure that their variables were declared with.
             replanner: finds the function for the sizes of the arrays; without it ``function`` is for all.
+            loader: makes the function of the text again, where a pickled one is restored.
         """
         self._source = source
         self._plan = plan
         self._replanner = replanner
+        self._loader = loader
         self.inputs = plan.arguments
         self._function = function
         self._check = check
@@ -83,7 +86,7 @@ class CompiledFunction:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle by the source, so that other processes can use the function; they plan no more."""
-        return _restored, (self.source, self.plan, self._check)
+        return _restored, (self.source, self.plan, self._check, self._loader)
 
     def __repr__(self) -> str:
         """Show the signature."""
@@ -168,8 +171,10 @@ class SingularMatrix(EvaluationError, np.linalg.LinAlgError):
     """LAPACK gave up: a matrix has no inverse, or a decomposition did not converge."""
 
 
-def _restored(source: str, plan: Plan, check: bool = True) -> CompiledFunction:
-    return CompiledFunction(source, plan, load(source, plan.name), check)
+def _restored(
+    source: str, plan: Plan, check: bool = True, loader: Callable[[str, str], Callable[..., Any]] = load
+) -> CompiledFunction:
+    return CompiledFunction(source, plan, loader(source, plan.name), check, loader=loader)
 
 
 def _as_array(function: str, name: str, value: Any) -> np.ndarray[Any, np.dtype[Any]]:

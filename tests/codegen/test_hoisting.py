@@ -131,3 +131,33 @@ def test_a_result_that_is_needed_elsewhere_is_not_written_to() -> None:
     np.testing.assert_allclose(one, lx.evaluate(base, {k: given[k] for k in ("a", "b")}), rtol=1e-13)
     np.testing.assert_allclose(two, lx.evaluate(both, given), rtol=1e-13)
     assert not np.shares_memory(one, two)
+
+
+k = lx.size("k")
+NET_SIZES = {"N": 2, "n": 3, "D": 4, "k": 2, "d": 3}
+
+
+def deep_attention() -> tuple[lx.Tensor, list[lx.Tensor]]:
+    W = [lx.tensor("A", D, D), lx.tensor("B", D, D), lx.tensor("C", D, k), lx.tensor("E", D, k)]
+    Y = X @ W[0] @ W[1]
+    return lx.sum(lx.softplus(lx.softmax((Y @ W[2]) @ (Y @ W[3]).mT) @ Y)), W
+
+
+@pytest.mark.parametrize("pair", [(1, 1), (2, 1), (3, 1), (0, 1)])
+def test_the_same_factor_at_other_indices_is_another_factor(pair: tuple[int, int]) -> None:
+    """Queries and keys are one projection here, of tokens a and of tokens b."""
+    loss, W = deep_attention()
+    H = lx.hessian(loss, W[pair[0]], W[pair[1]])
+    fn = lx.compile(H)
+    given = {name: 0.5 * a for name, a in arrays(fn, **NET_SIZES).items()}
+    np.testing.assert_allclose(fn(**given), lx.evaluate(H, given), rtol=0, atol=1e-14)
+
+
+def test_an_operand_that_comes_again_is_not_written_over() -> None:
+    """In memory, of t u u the product t u must not take the place of u."""
+    A, B = lx.tensor("A", D, k), lx.tensor("B", D, k)
+    mixed = lx.softmax((X @ A) @ (X @ B).mT) @ X
+    H = lx.hessian(lx.sqnorm(lx.tanh(mixed * mixed)) / 2, B)
+    fn = lx.compile(H, buffers=True)
+    given = {name: 0.5 * a for name, a in arrays(fn, **NET_SIZES).items()}
+    np.testing.assert_allclose(fn(**given), lx.evaluate(H, given), rtol=0, atol=1e-14)

@@ -231,7 +231,7 @@ def _factors(t: Lambda, term: Term, axis: int) -> list[_Factor]:
     for expr in _by_deltas(inner, rest):
         own = [i for i in t.indices if expr.has(i)]
         if sum((expr * deltas).has(i) for i in t.indices) < t.ndim:
-            key = _named(t, own, expr, bound).digest if bound else str(expr)
+            key = f"{_named(t, own, expr, bound).digest} at {own}" if bound else str(expr)
             found.append(_Factor((axis, f"{key} {deltas}"), axis, expr, deltas, bound, left))
     return found
 

@@ -289,7 +289,9 @@ class _Planner:
                 continue
             buffer = self.buffers[place.buffer]
             others = [b for b in v.args if b is not a]
-            alone = not any(place.buffer in self._buffers_in(b) for b in others)
+            # of three factors two are multiplied first: one that comes again must still be there
+            again = len(v.args) > 2 and len(others) < len(v.args) - 1
+            alone = not again and not any(place.buffer in self._buffers_in(b) for b in others)
             if alone and buffer.last_read == self.position[v.number] and covers(place, buffer.entries):
                 buffer.last_read = self.last_read[v.number]
                 self.takes_over[v.number] = a.number

@@ -161,3 +161,16 @@ def test_an_operand_that_comes_again_is_not_written_over() -> None:
     fn = lx.compile(H, buffers=True)
     given = {name: 0.5 * a for name, a in arrays(fn, **NET_SIZES).items()}
     np.testing.assert_allclose(fn(**given), lx.evaluate(H, given), rtol=0, atol=1e-14)
+
+
+def test_one_number_for_several_rows_is_not_taken_as_one_for_each() -> None:
+    """In memory, an operand with two axes of length 1 is no vector with a number for each row."""
+    h = lx.size("h")
+    W = [lx.tensor(name, h, D, k) for name in "ABCE"]
+    T = X[:, None]
+    first = lx.softmax((T @ W[0]) @ (T @ W[1]).mT)
+    second = lx.softmax((first @ T @ W[2]) @ (first @ T @ W[3]).mT)
+    H = lx.hessian(lx.sum(lx.softplus((second @ (first @ T)).sum(axis=1))), W[1], W[2])
+    fn = lx.compile(H, buffers=True)
+    given = {name: 0.5 * a for name, a in arrays(fn, **NET_SIZES, h=2).items()}
+    np.testing.assert_allclose(fn(**given), lx.evaluate(H, given), rtol=0, atol=1e-14)

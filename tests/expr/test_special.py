@@ -247,6 +247,11 @@ def test_more_of_sympy_in_bodies() -> None:
 HALF = sp.Rational(1, 2)
 
 
+def test_a_function_of_sympy_that_is_zero_as_it_is_written_here() -> None:
+    made = lx.tensor_from(lambda i: sp.betainc(2, 3, x[i], x[i], evaluate=False) + x[i])
+    assert lx.equal(made, x).name == "proved"
+
+
 @pytest.mark.parametrize(
     "body",
     [

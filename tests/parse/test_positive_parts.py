@@ -49,6 +49,7 @@ def test_what_is_meant(text: str, meant: lx.Tensor) -> None:
         (r"\mathbb{E}[x]", r"\frac1n \sum_{i=1}^n"),
         (r"\mathrm{Var}(x)", "A variance is written out"),
         (r"\mathbb{P}(x)", "write its density out"),
+        ("{x_+}_i", "expected"),
         ("A^{-1/2}", "give it a name, R with R R = A"),
     ],
 )

@@ -20,6 +20,7 @@ from lemmax.calculus.joins import KINKS, is_smooth_in
 from lemmax.calculus.opening import open_merged_axes
 from lemmax.calculus.terms import (
     contract_deltas,
+    entries_in,
     entry_tensor,
     indices_of,
     is_monomial,
@@ -217,7 +218,7 @@ def _inline_inside(factor: sp.Expr, flat: dict[str, Tensor], kept: set[str]) -> 
         e for p in factor.atoms(sp.Piecewise) for b in p.args for e in b.expr.atoms(sp.Indexed, sp.Symbol)
     }
     room = _LARGEST_BRANCHES - sp.count_ops(factor) if branches else 0
-    entries = _entries(factor)
+    entries = entries_in(factor)
     count = len(entries)
     for entry in sorted(entries, key=str):
         t = entry_tensor(entry)
@@ -247,7 +248,7 @@ def _inline_kinks(expr: sp.Expr, flat: dict[str, Tensor], kept: set[str]) -> sp.
     for _ in range(_DEEPEST_KINKS):
         conditions = {e for c in expr.atoms(Relational) for e in c.atoms(sp.Indexed, sp.Symbol)}
         swap: dict[sp.Basic, sp.Basic] = {}
-        for entry in _entries(expr):
+        for entry in entries_in(expr):
             t = entry_tensor(entry)
             if t is None or not _may_inline(t, kept):
                 continue
@@ -263,12 +264,6 @@ def _inline_kinks(expr: sp.Expr, flat: dict[str, Tensor], kept: set[str]) -> sp.
         expr = expr.xreplace(swap)
         if sp.count_ops(expr) > _LARGEST_BRANCHES:
             return None
-        if all(is_smooth_in(expr, entry) for entry in _entries(expr)):
+        if all(is_smooth_in(expr, entry) for entry in entries_in(expr)):
             return expr
     return None
-
-
-def _entries(expr: sp.Expr) -> list[sp.Expr]:
-    """Return the entries of tensors in an expression (not the labels inside them)."""
-    found = [e for e in expr.atoms(sp.Indexed, sp.Symbol) if entry_tensor(e) is not None]
-    return [e for e in found if not (isinstance(e, TensorSymbol) and e.tensor.ndim)]

@@ -38,6 +38,12 @@ def entry_tensor(expr: sp.Basic) -> Tensor | None:
     return expr.tensor if isinstance(expr, TensorSymbol) else None
 
 
+def entries_in(expr: sp.Expr) -> list[sp.Expr]:
+    """Return the entries of tensors in an expression (not the labels inside them)."""
+    found = [e for e in expr.atoms(sp.Indexed, sp.Symbol) if entry_tensor(e) is not None]
+    return [e for e in found if not (isinstance(e, TensorSymbol) and e.tensor.ndim)]
+
+
 def entries_of(expr: sp.Expr, tensor: Tensor) -> list[sp.Expr]:
     """Return the different entries of ``tensor`` in ``expr``, sorted by text."""
     if tensor.ndim == 0:

@@ -17,12 +17,12 @@ from dataclasses import dataclass
 
 import sympy as sp
 
-from lemmax.calculus.terms import entry_tensor
+from lemmax.calculus.terms import entries_in, entry_tensor, indices_of
 from lemmax.codegen.forms import Choice
 from lemmax.codegen.order import representative
 from lemmax.expr.graph import topological_order
 from lemmax.expr.indices import free_indices, is_index
-from lemmax.expr.nodes import Input, Lambda, Term
+from lemmax.expr.nodes import Lambda, Term
 from lemmax.expr.sizes import Size
 from lemmax.expr.tensor import Tensor
 
@@ -51,18 +51,24 @@ def hoist(roots: Sequence[Tensor]) -> tuple[list[Tensor], tuple[Choice, ...]]:
     """Return the same tensors by smaller intermediate ones, and what was taken apart."""
     order = topological_order(*roots)
     whole = {root.digest for root in roots} | _used_otherwise(order)
+    large = {
+        t.digest
+        for t in order
+        if isinstance(t, Lambda) and t.name is None and t.ndim >= LEAST_AXES and t.digest not in whole
+    }
+    if not large:
+        return list(roots), ()
     new: dict[str, Tensor] = {}
     parts: dict[str, tuple[Lambda, tuple[Part, ...]]] = {}
     choices: list[Choice] = []
     summed = _summed_axes(order)
     for t in order:
-        if isinstance(t, Lambda):
-            terms = [new_term for term in t.terms for new_term in _replaced(term, new, parts)]
-            rebuilt = Lambda(t.shape, t.indices, tuple(terms), t.name)
-        else:
-            new[t.digest] = t if isinstance(t, Input) else t.rebuild(*[new[o.digest] for o in t.operands])
+        if not isinstance(t, Lambda):
+            new[t.digest] = t.rebuild(*[new[o.digest] for o in t.operands])
             continue
-        if t.name is None and t.ndim >= LEAST_AXES and t.digest not in whole:
+        terms = [new_term for term in t.terms for new_term in _replaced(term, new, parts)]
+        rebuilt = Lambda(t.shape, t.indices, tuple(terms), t.name)
+        if t.digest in large:
             found = _taken_apart(rebuilt, summed[t.digest])
             if found is not None:
                 parts[t.digest] = rebuilt, found
@@ -81,12 +87,8 @@ def _used_otherwise(order: Sequence[Tensor]) -> set[str]:
         if not isinstance(t, Lambda):
             found |= {o.digest for o in t.operands}
             continue
-        for term in t.terms:
-            direct = Counter(f for f in sp.Mul.make_args(term.expr) if isinstance(f, sp.Indexed))
-            for entry in _entries(term.expr):
-                alone = term.expr.xreplace({entry: sp.S.One}) if direct[entry] == 1 else term.expr
-                if direct[entry] != 1 or entry in _entries(alone):
-                    found.add(_tensor(entry).digest)
+        factors = {f for term in t.terms for f in sp.Mul.make_args(term.expr)}
+        found |= {_tensor(e).digest for f in factors for e in entries_in(f) if e != f}
     return found
 
 
@@ -96,13 +98,9 @@ def _summed_axes(order: Sequence[Tensor]) -> dict[str, Counter[int]]:
     for t in order:
         for term in t.terms if isinstance(t, Lambda) else ():
             bound = {s for s, _ in term.bound}
-            for entry in _entries(term.expr):
-                found[_tensor(entry).digest].update(a for a, i in enumerate(entry.indices) if i in bound)
+            for entry in entries_in(term.expr):
+                found[_tensor(entry).digest].update(a for a, i in enumerate(indices_of(entry)) if i in bound)
     return found
-
-
-def _entries(expr: sp.Expr) -> set[sp.Indexed]:
-    return {e for e in expr.atoms(sp.Indexed) if entry_tensor(e) is not None}
 
 
 def _tensor(entry: sp.Expr) -> Tensor:
@@ -117,8 +115,8 @@ def _replaced(
     """Return a summand over the new tensors, multiplied out where a tensor was taken apart."""
     swap: dict[sp.Expr, sp.Expr] = {}
     apart: list[tuple[sp.Expr, list[sp.Expr]]] = []
-    for symbol in sorted(_all_entries(term.expr), key=str):
-        t, at = _tensor(symbol), tuple(symbol.indices) if isinstance(symbol, sp.Indexed) else ()
+    for symbol in sorted(entries_in(term.expr), key=str):
+        t, at = _tensor(symbol), indices_of(symbol)
         if t.digest in parts:
             old, found = parts[t.digest]
             here = dict(zip(old.indices, at, strict=True))
@@ -136,20 +134,13 @@ def _replaced(
     return results
 
 
-def _all_entries(expr: sp.Expr) -> set[sp.Expr]:
-    found: set[sp.Expr] = set(_entries(expr))
-    bases = {e.base.label for e in found}
-    return found | {s for s in expr.free_symbols if entry_tensor(s) is not None and s not in bases}
-
-
 # -- one tensor ------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class _Factor:
     """Factors that hold an axis, with all that sums tie to them: one way to write them in one summand.
 
     Attributes:
-        key: the same for the same product.
-        axis: the axis.
+        key: the axis, and a text that is the same for the same product.
         expr: the product, without deltas.
         deltas: their product.
         bound: the indices that are summed in it.
@@ -157,7 +148,6 @@ class _Factor:
     """
 
     key: tuple[int, str]
-    axis: int
     expr: sp.Expr
     deltas: sp.Expr
     bound: tuple[tuple[sp.Symbol, Size], ...]
@@ -178,7 +168,7 @@ def _taken_apart(t: Lambda, summed: Counter[int]) -> tuple[Part, ...] | None:
         best = min(count, key=lambda key: (-count[key], *_price(t, key, ways, summed)))
         group = [p for p in left if any(f.key == best for f in ways[p])]
         chosen = [next(f for f in ways[p] if f.key == best) for p in group]
-        found += _in_smaller_parts(_part(t, chosen))
+        found.append(_in_one_more(_part(t, chosen)))
         left = [p for p in left if p not in group]
     return tuple(found)
 
@@ -194,17 +184,15 @@ def _price(
     return sum(summed[a] for a in own), size, len(own), key
 
 
-def _in_smaller_parts(part: Part) -> list[Part]:
-    """Return a part, or what its core falls into."""
+def _in_one_more(part: Part) -> Part:
+    """Return a part with another factor taken out of its core, if all summands of that have one."""
     inner = _taken_apart(part.core, Counter())
     if inner is None or len(inner) > 1:
-        return [part]
+        return part
+    (p,) = inner
     own = free_indices(max(part.kept) + 1)
     there = dict(zip(part.core.indices, (own[a] for a in part.kept), strict=True))
-    return [
-        Part(part.factor * p.factor.xreplace(there), p.core, tuple(part.kept[a] for a in p.kept))
-        for p in inner
-    ]
+    return Part(part.factor * p.factor.xreplace(there), p.core, tuple(part.kept[a] for a in p.kept))
 
 
 def _factors(t: Lambda, term: Term, axis: int) -> list[_Factor]:
@@ -221,7 +209,7 @@ def _factors(t: Lambda, term: Term, axis: int) -> list[_Factor]:
         held |= more
     inner, deltas = _apart([factors[p] for p in sorted(held)])
     rest = [f for p, f in enumerate(factors) if p not in held]
-    if not held or not any(map(_all_entries, rest)):
+    if not held or not any(map(entries_in, rest)):
         return []
     if not all(i in (inner * deltas).free_symbols or any(f.has(i) for f in rest) for i in t.indices):
         return []  # an index in no factor repeats what is there
@@ -232,7 +220,7 @@ def _factors(t: Lambda, term: Term, axis: int) -> list[_Factor]:
         own = [i for i in t.indices if expr.has(i)]
         if sum((expr * deltas).has(i) for i in t.indices) < t.ndim:
             key = f"{_named(t, own, expr, bound).digest} at {own}" if bound else str(expr)
-            found.append(_Factor((axis, f"{key} {deltas}"), axis, expr, deltas, bound, left))
+            found.append(_Factor((axis, f"{key} {deltas}"), expr, deltas, bound, left))
     return found
 
 

@@ -33,7 +33,7 @@ from lemmax.codegen.places import (
     whole,
 )
 from lemmax.codegen.values import Shape, Value
-from lemmax.codegen.views import SHARING
+from lemmax.codegen.views import SHARING, chain_of_views
 
 WRITING = ENTRYWISE | REDUCTIONS | {"matmul", "softmax", "pullback_rowsum", "concat", "copy"}
 """Operations that can write their result into a given array."""
@@ -291,8 +291,8 @@ class _Planner:
                 continue
             buffer = self.buffers[place.buffer]
             others = [b for b in v.args if b is not a]
-            # of three factors two are multiplied first: one that comes again must still be there
-            again = len(v.args) > 2 and len(others) < len(v.args) - 1
+            # two operands are combined first, over one of them: one that comes again must still be there
+            again = a in v.args[2:]
             alone = not again and not any(place.buffer in self._buffers_in(b) for b in others)
             if alone and buffer.last_read == self.position[v.number] and covers(place, buffer.entries):
                 buffer.last_read = self.last_read[v.number]
@@ -354,11 +354,10 @@ def _bases(roots: Sequence[Value]) -> frozenset[int]:
     """Return the numbers of the outputs and of what they are views of."""
     found: set[int] = set()
     for root in roots:
-        base = root
-        found.add(base.number)
-        while base.op in SHARING or (base.op == "on_diagonal" and base.params[0]):
-            base = base.args[0]  # diagonals are added where the rest is
-            found.add(base.number)
+        chain = chain_of_views(root)
+        if chain[-1].op == "on_diagonal" and chain[-1].params[0]:  # diagonals are added where the rest is
+            chain += chain_of_views(chain[-1].args[0])
+        found |= {v.number for v in chain}
     return frozenset(found)
 
 

@@ -140,9 +140,8 @@ class Planner:
             return base[0]
         self.choices.append(Choice(self._subject, "diagonal blocks added in place", "the others are zero"))
         blocks = [self._sum([found.product], found.free) for found in diagonals]
-        blocks = [
-            b.args[0] if b.op == "broadcast" else b for b in blocks
-        ]  # adding in place repeats it anyway
+        # adding in place repeats along axes of length 1
+        blocks = [b.args[0] if b.op == "broadcast" else b for b in blocks]
         pairs = tuple(found.pairs for found in diagonals)
         return self.pool.make("on_diagonal", (*base, *blocks), (bool(base), pairs), t.shape)
 

@@ -59,17 +59,26 @@ def replaced(
     return new, changed
 
 
+_PARTS = frozenset({"diagonal", "broadcast", "slice"})
+"""Views that keep the memory of the whole, or cannot be written to."""
+
+
+def chain_of_views(v: Value) -> list[Value]:
+    """Return a value, what it is a view of, and so on to the array that has the memory."""
+    found = [v]
+    while found[-1].op in SHARING:
+        found.append(found[-1].args[0])
+    return found
+
+
 def fresh_outputs(pool: Pool, roots: Sequence[Value]) -> list[Value]:
     """Copy outputs that share memory with an input or one another, could not be written to, or are parts."""
     taken: set[int] = set()
     found: list[Value] = []
     uses = count_uses(reachable(roots), roots)
     for root in (_with_room(pool, r, uses) for r in roots):
-        base, unfit = root, False
-        while base.op in SHARING:
-            # a part would keep the memory of the whole
-            unfit = unfit or base.op in ("diagonal", "broadcast", "slice")
-            base = base.args[0]
+        *views, base = chain_of_views(root)
+        unfit = any(v.op in _PARTS for v in views)
         constant = base.op in ("number", "arange", "eye")  # made on the spot
         shares = base.op == "input" or (base.number in taken and not constant) or (unfit and not constant)
         taken.add(base.number)
@@ -82,11 +91,9 @@ def _with_room(pool: Pool, root: Value, uses: dict[int, int]) -> Value:
     """Copy what diagonals are added to in place, unless it is made for that."""
     if root.op != "on_diagonal" or not root.params[0]:
         return root
-    base, alone = root.args[0], True
-    while base.op in SHARING:
-        alone = alone and uses[base.number] < 2 and base.op not in ("diagonal", "broadcast", "slice")
-        base = base.args[0]
-    if alone and uses[base.number] < 2 and base.op in ("matmul", "add", "multiply", "divide", "scale"):
+    *views, base = chain_of_views(root.args[0])
+    alone = all(uses[v.number] < 2 for v in (*views, base)) and not any(v.op in _PARTS for v in views)
+    if alone and base.op in ("matmul", "add", "multiply", "divide", "scale"):
         return root
     copied = pool.make("copy", (root.args[0],), (root.number,))
     return pool.make(root.op, (copied, *root.args[1:]), root.params, root.shape)

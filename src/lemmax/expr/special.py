@@ -17,6 +17,8 @@ from sympy.codegen import cfunctions
 from lemmax.errors import InvalidArgument
 from lemmax.expr.arithmetic import as_number, elementwise
 from lemmax.expr.special_classes import (
+    OF_SYMPY,
+    beta_by_gammas,
     confluent,
     elliptic_first,
     elliptic_second,
@@ -25,7 +27,6 @@ from lemmax.expr.special_classes import (
     incomplete_beta,
     lambert_w,
     lower_gamma,
-    of_sympy,
     sine_integral,
     spherical_bessel,
     upper_gamma,
@@ -131,7 +132,7 @@ WRITTEN: dict[str, Callable[..., sp.Expr]] = {
     "factorial": lambda x: sp.gamma(x + 1),
     "hypot": lambda x, y: sp.sqrt(x**2 + y**2),
     "logaddexp": lambda x, y: y + _softplus(x - y),
-    "beta": lambda x, y: sp.gamma(x) * sp.gamma(y) / sp.gamma(x + y),
+    "beta": beta_by_gammas,
     "poch": lambda x, y: sp.gamma(x + y) / sp.gamma(x),
     "binom": lambda x, y: sp.gamma(x + 1) / (sp.gamma(y + 1) * sp.gamma(x - y + 1)),
 }
@@ -146,15 +147,16 @@ _CLASSES: dict[type[sp.Basic], str] = {
 }  # fmt: skip
 
 
-_IN_BODIES: dict[type[sp.Basic], Callable[..., sp.Expr]] = {
+_IN_BODIES: dict[type[sp.Basic], Callable[..., sp.Expr | None]] = {
     **{kind: WRITTEN[name] for kind, name in _CLASSES.items()},
     sp.erf2: lambda x, y: sp.erf(y) - sp.erf(x),
     sp.li: lambda x: sp.Ei(sp.log(x)),
     sp.frac: lambda x: x - sp.floor(x),
     sp.Mod: lambda x, y: x - y * sp.floor(x / y),
     sp.Heaviside: lambda x, at_zero: (1 + sp.sign(x)) / 2 + (at_zero - sp.S.Half) * (1 - sp.sign(x) ** 2),
+    **OF_SYMPY,
 }
-"""How bodies of index lambdas that hold other functions of SymPy are written."""
+"""How bodies of index lambdas that hold other functions of SymPy are written; ``None``: left as they are."""
 
 
 def _softplus(x: sp.Expr) -> sp.Expr:
@@ -165,16 +167,16 @@ def _softplus(x: sp.Expr) -> sp.Expr:
 
 def write_out(expr: sp.Expr) -> sp.Expr:
     """Return a body with SymPy's functions of the first kind written by those that every reading knows."""
-    if not any(type(f) in _IN_BODIES or of_sympy(f) is not None for f in expr.atoms(sp.Function)):
+    if not any(type(f) in _IN_BODIES for f in expr.atoms(sp.Function)):
         return expr
 
     def written(node: sp.Basic) -> sp.Basic:
-        return of_sympy(node) or _IN_BODIES[type(node)](*node.args)
+        new = _IN_BODIES[type(node)](*node.args)
+        return node if new is None else new
 
     def is_meant(node: sp.Basic) -> bool:
-        if isinstance(node, sp.Mod):
-            return bool(node.has(sp.Indexed))  # of an index, a remainder says which entry
-        return type(node) in _IN_BODIES or of_sympy(node) is not None
+        # of an index, a remainder says which entry
+        return type(node) in _IN_BODIES and (not isinstance(node, sp.Mod) or node.has(sp.Indexed))
 
     result: sp.Expr = expr.replace(is_meant, written)
     return result

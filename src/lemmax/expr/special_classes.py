@@ -71,8 +71,7 @@ class upper_gamma(sp.Function):  # type: ignore[misc]
 
     def fdiff(self, argindex: int = 2) -> sp.Expr:
         r"""Return :math:`-x^{a-1} e^{-x} / \Gamma(a)`."""
-        a, x = self.args
-        return -(x ** (a - 1)) * sp.exp(-x) / sp.gamma(a)
+        return -lower_gamma(*self.args).fdiff()
 
 
 class incomplete_beta(sp.Function):  # type: ignore[misc]
@@ -89,7 +88,7 @@ class incomplete_beta(sp.Function):  # type: ignore[misc]
     def fdiff(self, argindex: int = 3) -> sp.Expr:
         r"""Return :math:`x^{a-1} (1-x)^{b-1} / B(a, b)`."""
         a, b, x = self.args
-        return x ** (a - 1) * (1 - x) ** (b - 1) * sp.gamma(a + b) / (sp.gamma(a) * sp.gamma(b))
+        return x ** (a - 1) * (1 - x) ** (b - 1) / beta_by_gammas(a, b)
 
 
 class elliptic_first(sp.Function):  # type: ignore[misc]
@@ -152,10 +151,9 @@ class hypergeometric(sp.Function):  # type: ignore[misc]
         return a * b / c * hypergeometric(a + 1, b + 1, c + 1, x)
 
 
-def of_sympy(expr: sp.Basic) -> sp.Expr | None:
-    """Return SymPy's function of several arguments by those above, or ``None`` if it is none of them."""
-    rule = _OF_SYMPY.get((type(expr), len(expr.args)))
-    return None if rule is None else rule(*expr.args)
+def beta_by_gammas(a: sp.Expr, b: sp.Expr) -> sp.Expr:
+    r"""Return :math:`B(a, b) = \Gamma(a) \Gamma(b) / \Gamma(a + b)`."""
+    return sp.gamma(a) * sp.gamma(b) / sp.gamma(a + b)
 
 
 def _hyper(above: sp.Tuple, below: sp.Tuple, x: sp.Expr) -> sp.Expr | None:
@@ -168,18 +166,16 @@ def _between(a: sp.Expr, b: sp.Expr, low: sp.Expr, high: sp.Expr) -> sp.Expr:
     return incomplete_beta(a, b, high) - incomplete_beta(a, b, low)
 
 
-_OF_SYMPY: dict[tuple[type[sp.Basic], int], Callable[..., sp.Expr | None]] = {
-    (sp.lowergamma, 2): lambda a, x: sp.gamma(a) * lower_gamma(a, x),
-    (sp.uppergamma, 2): lambda a, x: sp.gamma(a) * upper_gamma(a, x),
-    (sp.betainc_regularized, 4): _between,
-    (sp.betainc, 4): lambda a, b, low, high: (
-        _between(a, b, low, high) * sp.gamma(a) * sp.gamma(b) / sp.gamma(a + b)
-    ),
-    (sp.elliptic_f, 2): lambda phi, m: elliptic_first(m, phi),
-    (sp.elliptic_e, 2): lambda phi, m: elliptic_second(m, phi),
-    (sp.zeta, 2): hurwitz,
-    (sp.hyper, 3): _hyper,
-    (sp.FallingFactorial, 2): lambda x, k: sp.gamma(x + 1) / sp.gamma(x - k + 1),
-    (sp.dirichlet_eta, 1): lambda s: (1 - 2 ** (1 - s)) * sp.zeta(s),
+OF_SYMPY: dict[type[sp.Basic], Callable[..., sp.Expr | None]] = {
+    sp.lowergamma: lambda a, x: sp.gamma(a) * lower_gamma(a, x),
+    sp.uppergamma: lambda a, x: sp.gamma(a) * upper_gamma(a, x),
+    sp.betainc_regularized: _between,
+    sp.betainc: lambda a, b, low, high: beta_by_gammas(a, b) * _between(a, b, low, high),
+    sp.elliptic_f: lambda phi, m: elliptic_first(m, phi),
+    sp.elliptic_e: lambda phi, *m: elliptic_second(*m, phi) if m else None,
+    sp.zeta: lambda s, *x: hurwitz(s, *x) if x else None,
+    sp.hyper: _hyper,
+    sp.FallingFactorial: lambda x, k: sp.gamma(x + 1) / sp.gamma(x - k + 1),
+    sp.dirichlet_eta: lambda s: (1 - 2 ** (1 - s)) * sp.zeta(s),
 }
-"""SymPy's functions with their number of arguments, as written here."""
+"""How SymPy's functions are written by those above; ``None`` where this number of arguments stays."""

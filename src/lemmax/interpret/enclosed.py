@@ -20,12 +20,11 @@ from lemmax.interpret.protocol import Condition, IntArray
 
 _LARGEST_EXPANSION = 5  # determinants up to this size are expanded: no pivot has to be decided
 _OF = np.frompyfunc(Enclosure.of, 1, 1)
-# a reading out of range, which a case distinction does not choose, is the number 0
-_DIVIDE = np.frompyfunc(lambda x, y: Enclosure.of(x) / y, 2, 1)
-_POWER = np.frompyfunc(lambda x, y: Enclosure.of(x).power(Enclosure.of(y)), 2, 1)
-_LARGER = np.frompyfunc(lambda x, y: extreme(Enclosure.of(x), Enclosure.of(y), 1), 2, 1)
-_SMALLER = np.frompyfunc(lambda x, y: extreme(Enclosure.of(x), Enclosure.of(y), -1), 2, 1)
-_UNDEFINED = np.frompyfunc(lambda x: Enclosure.of(x).ends is None, 1, 1)
+_DIVIDE = np.frompyfunc(lambda x, y: x / y, 2, 1)
+_POWER = np.frompyfunc(lambda x, y: x.power(y), 2, 1)
+_LARGER = np.frompyfunc(lambda x, y: extreme(x, y, 1), 2, 1)
+_SMALLER = np.frompyfunc(lambda x, y: extreme(x, y, -1), 2, 1)
+_UNDEFINED = np.frompyfunc(lambda x: x.ends is None, 1, 1)
 
 
 class EnclosedArithmetic(ArrayArithmetic):
@@ -67,8 +66,8 @@ class EnclosedArithmetic(ArrayArithmetic):
         return np.asarray(x, dtype=object)
 
     def rearrange(self, move: Callable[..., Array], *xs: Array) -> Array:
-        """Move entries; operations on scalars return bare numbers, which are wrapped here."""
-        return move(*[np.asarray(x, dtype=object) for x in xs])
+        """Move entries; bare numbers among them, such as the zeros around a block, become enclosures."""
+        return np.asarray(_OF(move(*[np.asarray(x, dtype=object) for x in xs])), dtype=object)
 
     # -- entrywise ------------------------------------------------------------------------------------
     def add(self, x: Array, y: Array) -> Array:
@@ -95,7 +94,7 @@ class EnclosedArithmetic(ArrayArithmetic):
         """Apply an entrywise function."""
         if name not in FUNCTIONS:
             raise MissingRule(f"the {self.name} arithmetic has no function {name!r}.")
-        return np.asarray(np.frompyfunc(lambda e: Enclosure.of(e).apply(name), 1, 1)(x), dtype=object)
+        return np.asarray(np.frompyfunc(lambda e: e.apply(name), 1, 1)(x), dtype=object)
 
     def extreme_of_two(self, x: Array, y: Array, sign: int) -> Array:
         """Return the larger or smaller of two entries."""

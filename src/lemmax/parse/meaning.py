@@ -66,7 +66,9 @@ def _scripted(ctx: Context, part: r.Scripted) -> Form:
     elif isinstance(base, r.Number) and part.sub:
         form = zero_matrix(ctx, base, part)
     elif is_sign(part.sub):
-        form = positive_part(ctx, mean(ctx, base), part.sub, (part.span[0], part.sub_span[1]))
+        inner = base.parts[0] if isinstance(base, r.Group) and len(base.parts) == 1 else base
+        span = part.span[0], part.sub_span[1]
+        form = positive_part(ctx, mean(ctx, base), ctx.text(inner), part.sub, span)
     elif part.sub:
         form = subscripted_group(ctx, base, part)
     else:

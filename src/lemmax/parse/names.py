@@ -215,7 +215,11 @@ class Names:
             elif isinstance(t, Apply):
                 found |= _sizes_in(t.params)
         for symbol in sorted(found, key=str):
-            self.sizes.setdefault(key_of(str(symbol)), symbol)
+            self.add_size(symbol)
+
+    def add_size(self, symbol: sp.Symbol) -> None:
+        """Add a size."""
+        self.sizes.setdefault(key_of(str(symbol)), symbol)
 
     def all(self) -> list[Named]:
         """Return all tensors, sorted by name."""
@@ -291,7 +295,7 @@ def _add_given(names: Names, given: Given) -> None:
     if isinstance(given, Tensor):
         _add_graph(names, [given])
     elif isinstance(given, sp.Symbol) and given.is_integer and given.is_positive:
-        names.sizes.setdefault(key_of(str(given)), given)
+        names.add_size(given)
     elif isinstance(given, Mapping):
         for name, tensor in given.items():
             names.add(name, tensor)

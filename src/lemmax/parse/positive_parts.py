@@ -17,16 +17,20 @@ def is_sign(tokens: r.Script) -> bool:
     return bool(tokens) and joined(tokens) in ("+", "-")
 
 
-def positive_part(ctx: Context, form: Form, tokens: r.Script, span: Span) -> Form:
+def positive_part(ctx: Context, form: Form, inner: str, tokens: r.Script, span: Span) -> Form:
     r"""Return :math:`\max(x, 0)` of each entry.
+
+    Args:
+        ctx: what is known.
+        form: the value.
+        inner: its text without brackets.
+        tokens: the sign.
+        span: place of the whole.
 
     Raises:
         Failure: the negative part, for which both signs are in use, or the part of a square matrix, which may
             be that of its eigenvalues.
     """
-    inner = ctx.text(form.span).strip()
-    while inner.startswith(("(", "[")) and inner.endswith((")", "]")) and _is_pair(inner):
-        inner = inner[1:-1].strip()
     if joined(tokens) == "-":
         opposite = f"-{inner}" if inner.isalnum() else f"-({inner})"
         raise Failure(
@@ -42,13 +46,3 @@ def positive_part(ctx: Context, form: Form, tokens: r.Script, span: Span) -> For
             [rf"\operatorname{{relu}}({inner}), entry by entry", "its eigenvalues: not known to lemmax"],
         )
     return entrywise(ctx, relu, [form], span, "the positive part")
-
-
-def _is_pair(text: str) -> bool:
-    """Do the first and the last bracket belong together?"""
-    depth = 0
-    for place, character in enumerate(text):
-        depth += (character in "([") - (character in ")]")
-        if depth == 0 and place < len(text) - 1:
-            return False
-    return True

@@ -115,9 +115,9 @@ def _of_tensor(ctx: Context, named: Named, name: Written, is_row: bool) -> Readi
 
     def value() -> Form:
         base_span = name.span[0], max(name.sub_end, name.span[0] + 1)
-        if is_sign(sub):
+        if is_sign(sub) and not name.extra:
             whole = subscripted(ctx, named.tensor, (), name.sub_end, name.span, is_row, ())
-            form = positive_part(ctx, whole.at((name.span[0], name.span[0] + len(name.base))), sub, base_span)
+            form = positive_part(ctx, whole, name.base, sub, base_span)
             return raised(ctx, form, sup, name.sup_span, primes, name.span)
         form = subscripted(ctx, named.tensor, sub, name.sub_end, base_span, is_row, name.extra)
         if (sub or name.extra) and (sup or primes):

@@ -9,7 +9,7 @@ import sympy as sp
 
 from lemmax.calculus.rewriting.conditions import is_generic
 from lemmax.calculus.rewriting.determinants import determinant
-from lemmax.calculus.rewriting.inverses import polynomial_of
+from lemmax.calculus.rewriting.inverses import only_word, polynomial_of
 from lemmax.calculus.rewriting.kronecker import kronecker_factors, rank_one_parts
 from lemmax.calculus.rewriting.merged import groups_of
 from lemmax.calculus.rewriting.powers import rewrite_power
@@ -144,10 +144,10 @@ def _pseudo_inverse(engine: Engine, node: Apply) -> Tensor | None:
 def _of_one_word(engine: Engine, a: Lambda) -> Tensor | None:
     r"""Return the pseudo-inverse of a multiple, or of :math:`X^\top X`."""
     alphabet = engine.inverse_rules.alphabet
-    poly = polynomial_of(a, alphabet)
-    if poly is None or len(poly) != 1:
+    only = only_word(polynomial_of(a, alphabet))
+    if only is None:
         return None
-    ((word, c),) = poly.items()
+    word, c = only
     if c != 1 and c.is_Rational:
         engine.ledger.note("pseudo-inverse")
         scaled: Tensor = pinv(engine.tensor(a / c)) / c

@@ -64,6 +64,11 @@ def polynomial_of(t: Tensor, alphabet: Alphabet) -> Polynomial | None:
     return total
 
 
+def only_word(poly: Polynomial | None) -> tuple[Word, sp.Expr] | None:
+    """Return the word and the coefficient of a matrix that is one product, else ``None``."""
+    return next(iter(poly.items())) if poly is not None and len(poly) == 1 else None
+
+
 def _word_between(
     term: Term, i: sp.Symbol, j: sp.Symbol, free: dict[sp.Symbol, Size], alphabet: Alphabet
 ) -> tuple[Word, sp.Expr] | None:
@@ -129,9 +134,9 @@ class InverseRules:
             if _is(matrix.expr, "pinv"):
                 self._of_pseudo_inverse(letter, poly)
             elif _is(matrix.expr, "matrix_power"):
-                ((word, _),) = poly.items() if len(poly) == 1 else (((), 0),)
-                if len(word) == 1:  # a power commutes with its matrix, and stands before it
-                    self._store((*word, letter), {(letter, *word): sp.S.One})
+                only = only_word(poly)
+                if only is not None and len(only[0]) == 1:  # a power stands before its matrix
+                    self._store((*only[0], letter), {(letter, *only[0]): sp.S.One})
             else:
                 self._of_inverse(letter, poly)
             for inner in list(poly):
@@ -152,12 +157,11 @@ class InverseRules:
 
     def _of_pseudo_inverse(self, letter: Letter, poly: Polynomial) -> None:
         r"""Add :math:`A A^+ A = A`, :math:`A^+ A A^+ = A^+` and that both products are symmetric."""
-        if len(poly) != 1:
+        only = only_word(poly)
+        if only is None or not only[0]:
             return
-        ((word, c),) = poly.items()
+        word, c = only
         own, turn = (letter,), self.alphabet.turned
-        if not word:
-            return
         for a, b in ((word, own), (own, word)):
             self._store(a + b + a, {a: 1 / c})
             self._store(turn(a) + a + b, {turn(a): 1 / c})

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import sympy as sp
 
 from lemmax.calculus.rewriting.conditions import is_generic
-from lemmax.calculus.rewriting.inverses import polynomial_of
+from lemmax.calculus.rewriting.inverses import only_word, polynomial_of
 from lemmax.expr import arithmetic, linalg
 from lemmax.expr.matrix_functions import matrix_power
 from lemmax.expr.nodes import Apply, Lambda
@@ -54,10 +54,10 @@ def rewrite_power(engine: Engine, node: Apply) -> Tensor | None:
     if not isinstance(a, Lambda):
         return None
     alphabet = engine.inverse_rules.alphabet
-    poly = polynomial_of(a, alphabet)
-    if poly is None or len(poly) != 1:
+    only = only_word(polynomial_of(a, alphabet))
+    if only is None:
         return None
-    ((word, c),) = poly.items()
+    word, c = only
     if c != 1 and is_generic(c):
         engine.ledger.note("power of a matrix")
         scaled: Tensor = matrix_power(engine.tensor(a / c), exponent) * arithmetic.as_tensor(c) ** exponent

@@ -89,7 +89,7 @@ class Given:
         for name, t in self.inputs.items():
             names.add(name, t)
         for name in self.sizes:
-            names.sizes.setdefault(key_of(name), size(name))
+            names.add_size(size(name))
         return names
 
     def _defined_loss(self) -> tuple[str, str]:
